@@ -5,6 +5,9 @@ import * as cluster from '../packages/cluster/src/index.js';
 import * as clusterPostgres from '../packages/cluster/src/postgres.js';
 import * as config from '../packages/cli/src/config/defineConfig.js';
 import * as core from '../packages/core/src/index.js';
+import * as define from '../packages/core/src/api/index.js';
+import * as health from '../packages/core/src/health/index.js';
+import * as kit from '../packages/core/src/kit.js';
 import * as node from '../packages/core/src/node/index.js';
 import * as dashboardPackage from '../packages/dashboard/src/index.js';
 import * as csvPackage from '../packages/exporters/src/csv.js';
@@ -20,10 +23,14 @@ import * as suites from '../packages/testing/src/index.js';
 import { expect, test } from 'vitest';
 import { checkOptions, nearestName } from '../packages/core/src/checks.js';
 
-const { byCursor, byLink, createClient, createSource, defineApi, exportTo, listing, memoryState, noAuth } = core;
+const { createClient, createSource, exportTo, memoryState } = core;
+const { byCursor, byLink, defineApi, listing, noAuth } = define;
 
 const packages: Readonly<Record<string, object>> = {
   '@sluice/core': core,
+  '@sluice/core/define': define,
+  '@sluice/core/health': health,
+  '@sluice/core/kit': kit,
   '@sluice/core/node': node,
   '@sluice/cluster': cluster,
   '@sluice/exporters/csv': csvPackage,
@@ -113,7 +120,7 @@ const endpointFrom = (use: (context: core.PluginContext) => unknown) => {
   createClient({ apiKey: false }).use({ name: 'probe', setup: (context) => ({ result: (result = use(context)) }) });
   return result;
 };
-const useWith = (auth: core.Auth) =>
+const useWith = (auth: define.Auth) =>
   createClient({ apiKey: false, variables: { KEY: 'secret-1' } }).use(
     defineApi({ name: 'mine', baseUrl, auth, sources: { all: listing(rows) } })(),
   );
@@ -145,43 +152,44 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   'get of a defined API': (more) => client().rows.get('/rows', more),
   listing: (more) => listing({ ...rows, ...more }),
   'listing: pageSize': (more) => listing({ ...rows, pageSize: { param: 'limit', default: 5, ...more } }),
-  byConnection: (more) => core.byConnection('data.rows', more),
+  byConnection: (more) => define.byConnection('data.rows', more),
   byCursor: (more) => byCursor({ param: 'cursor', at: 'next', ...more }),
-  byHeader: (more) => core.byHeader({ param: 'cursor', header: 'x-next', ...more }),
-  byKeyset: (more) => core.byKeyset([{ field: 'id', param: 'after' }], more),
-  'byKeyset: a value': (more) => core.byKeyset([{ field: 'id', param: 'after', ...more }]),
+  byHeader: (more) => define.byHeader({ param: 'cursor', header: 'x-next', ...more }),
+  byKeyset: (more) => define.byKeyset([{ field: 'id', param: 'after' }], more),
+  'byKeyset: a value': (more) => define.byKeyset([{ field: 'id', param: 'after', ...more }]),
   byLink: (more) => byLink(more),
-  byOffset: (more) => core.byOffset({ param: 'offset', ...more }),
-  byPage: (more) => core.byPage({ param: 'page', ...more }),
-  bySince: (more) => core.bySince({ param: 'since', field: 'at', type: 'instant', ...more }),
+  byOffset: (more) => define.byOffset({ param: 'offset', ...more }),
+  byPage: (more) => define.byPage({ param: 'page', ...more }),
+  bySince: (more) => define.bySince({ param: 'since', field: 'at', type: 'instant', ...more }),
   'bySince: windows': (more) =>
-    core.bySince({
+    define.bySince({
       param: 'since',
       field: 'at',
       type: 'instant',
       begin: '2026-01-01',
       windows: { to: 'to', step: '1d', ...more },
     }),
-  rowOf: (more) => core.rowOf({ source: 'parents', params: (parent: object) => ({ ...parent }), ...more }),
-  graphqlErrors: (more) => core.graphqlErrors(more),
-  basic: (more) => core.basic({ user: 'me', password: 'secret', ...more }),
-  header: (more) => core.header('X-Key', 'secret', more),
-  login: (more) => core.login({ request: { path: '/login', auth: core.bearer('token-one') }, token: 'id', ...more }),
+  rowOf: (more) => define.rowOf({ source: 'parents', params: (parent: object) => ({ ...parent }), ...more }),
+  graphqlErrors: (more) => define.graphqlErrors(more),
+  basic: (more) => define.basic({ user: 'me', password: 'secret', ...more }),
+  header: (more) => define.header('X-Key', 'secret', more),
+  login: (more) =>
+    define.login({ request: { path: '/login', auth: define.bearer('token-one') }, token: 'id', ...more }),
   'login: request': (more) =>
-    core.login({ request: { path: '/login', auth: core.bearer('token-one'), ...more }, token: 'id' }),
-  oauth2: (more) => core.oauth2({ tokenUrl: baseUrl, clientId: 'me', ...more }),
-  rateLimitHeaders: (more) => core.rateLimitHeaders(more),
+    define.login({ request: { path: '/login', auth: define.bearer('token-one'), ...more }, token: 'id' }),
+  oauth2: (more) => define.oauth2({ tokenUrl: baseUrl, clientId: 'me', ...more }),
+  rateLimitHeaders: (more) => define.rateLimitHeaders(more),
   'createSource: schema': (more) => createSource({ ...definition, schema: { ...definition.schema, ...more }, fetch }),
   'pipePages: schema': (more) => source.pipePages((page) => page, { schema: { columns: ['id'], ...more } }),
   'writeTo: schema': (more) => core.writeTo(sink, { schema: { columns: ['id'], ...more } }),
-  'bearer: a secret': (more) => useWith(core.bearer({ env: 'KEY', ...more })),
-  'queryKey: a secret': (more) => useWith(core.queryKey('key', { env: 'KEY', ...more })),
-  'pathKey: a secret': (more) => useWith(core.pathKey('/k-{key}', { env: 'KEY', ...more })),
-  'bodyKey: a secret': (more) => useWith(core.bodyKey('key', { env: 'KEY', ...more })),
-  'sign: a secret': (more) => useWith(core.sign({ env: 'KEY', ...more }, () => ({}))),
-  'basic: a secret': (more) => useWith(core.basic({ user: { id: 'me', get: () => 'secret-1', ...more } })),
-  targetRetries: (more) => core.targetRetries(more),
-  createSender: (more) => core.createSender({ url: baseUrl, ...more }),
+  'bearer: a secret': (more) => useWith(define.bearer({ env: 'KEY', ...more })),
+  'queryKey: a secret': (more) => useWith(define.queryKey('key', { env: 'KEY', ...more })),
+  'pathKey: a secret': (more) => useWith(define.pathKey('/k-{key}', { env: 'KEY', ...more })),
+  'bodyKey: a secret': (more) => useWith(define.bodyKey('key', { env: 'KEY', ...more })),
+  'sign: a secret': (more) => useWith(define.sign({ env: 'KEY', ...more }, () => ({}))),
+  'basic: a secret': (more) => useWith(define.basic({ user: { id: 'me', get: () => 'secret-1', ...more } })),
+  targetRetries: (more) => kit.targetRetries(more),
+  createSender: (more) => kit.createSender({ url: baseUrl, ...more }),
   createSource: (more) => createSource({ ...definition, fetch, ...more }),
   pages: (more) => source.pages(more),
   toArray: (more) => source.toArray(more),
@@ -328,15 +336,15 @@ test('A10 a misspelt option is refused with the nearest known one', () => {
     [() => listing({ ...rows, totals: 'count' } as never), 'Did you mean total?'],
     [() => listing({ ...rows, pagesize: 5 } as never), 'Did you mean pageSize?'],
     [() => listing({ ...rows, colunms: ['id'] } as never), 'Did you mean columns?'],
-    [() => core.byPage({ param: 'page', frist: 0 } as never), 'Did you mean first?'],
+    [() => define.byPage({ param: 'page', frist: 0 } as never), 'Did you mean first?'],
     [() => createClient({ apikey: 'key-1' } as never), 'Did you mean apiKey?'],
     [() => createClient({ apiKey: false, timeouts: { conect: 1 } } as never), 'Did you mean connect?'],
     [() => exportTo(source, sink, { comitEvery: 3 } as never), 'Did you mean commitEvery?'],
-    [() => useWith(core.bearer({ evn: 'KEY' } as never)), 'Did you mean env?'],
-    [() => useWith(core.bearer({ id: 'me', gte: () => 'secret-1' } as never)), 'Did you mean get?'],
+    [() => useWith(define.bearer({ evn: 'KEY' } as never)), 'Did you mean env?'],
+    [() => useWith(define.bearer({ id: 'me', gte: () => 'secret-1' } as never)), 'Did you mean get?'],
     [() => createSource({ ...definition, schema: { columns: ['id'], keys: 1 } as never, fetch }), 'Did you mean key?'],
     [
-      () => core.byOffset({ param: 'offset', zzz: 1 } as never),
+      () => define.byOffset({ param: 'offset', zzz: 1 } as never),
       'Available: param, into, header, more, last, first, step.',
     ],
     [() => createClient({ apiKey: false, __proto__x: 1 } as never), 'Available: '],
@@ -351,7 +359,7 @@ test('symbols and inherited properties are not options', () => {
       return this.param;
     }
   }
-  expect(() => core.byPage(Object.assign(new Options(), { [Symbol('misspelt')]: 1 }))).not.toThrow();
+  expect(() => define.byPage(Object.assign(new Options(), { [Symbol('misspelt')]: 1 }))).not.toThrow();
   expect(() => checkOptions('f()', JSON.parse('{"__proto__":1}') as object, {} as never)).toThrow('"__proto__"');
   expect(() => checkOptions('f()', { toString: 1 }, {} as never)).toThrow('"toString"');
 });

@@ -1,6 +1,6 @@
 // What responses are made of.
 import { gzipSync } from 'node:zlib';
-import { byLink, byPage, listing, onePage } from '@sluice/core';
+import { byLink, byPage, listing, onePage } from '@sluice/core/define';
 import { z } from 'zod';
 import { answer, ids, type Kind } from './kind.js';
 

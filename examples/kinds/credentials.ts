@@ -1,6 +1,18 @@
 // How APIs recognize their callers.
 import { createHmac } from 'node:crypto';
-import { basic, bearer, bodyKey, header, listing, login, oauth2, onePage, pathKey, queryKey, sign } from '@sluice/core';
+import {
+  basic,
+  bearer,
+  bodyKey,
+  header,
+  listing,
+  login,
+  oauth2,
+  onePage,
+  pathKey,
+  queryKey,
+  sign,
+} from '@sluice/core/define';
 import { ids, type Kind } from './kind.js';
 
 const sources = { rows: listing({ path: '/orders', paging: onePage(), rows: '', columns: ['id'] }) };

@@ -1,5 +1,5 @@
 // How listings end whose API does not say that a page is the last one.
-import { byCursor, byPage, listing } from '@sluice/core';
+import { byCursor, byPage, listing } from '@sluice/core/define';
 import { ids, type Kind } from './kind.js';
 
 const columns = ['id'];

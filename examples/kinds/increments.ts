@@ -1,5 +1,5 @@
 // Exports of only what is new since the last one.
-import { byOffset, byPage, bySince, listing, onePage, rowOf } from '@sluice/core';
+import { byOffset, byPage, bySince, listing, onePage, rowOf } from '@sluice/core/define';
 import type { Kind } from './kind.js';
 
 const columns = ['id', 'at'];

@@ -4,18 +4,8 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import {
-  createClient,
-  defineApi,
-  exportTo,
-  noAuth,
-  sourcesOf,
-  systemClock,
-  type ApiDefinition,
-  type ApiOptions,
-  type Auth,
-  type Source,
-} from '@sluice/core';
+import { createClient, exportTo, systemClock, type Source } from '@sluice/core';
+import { defineApi, noAuth, sourcesOf, type ApiDefinition, type ApiOptions, type Auth } from '@sluice/core/define';
 import { fileState } from '@sluice/core/node';
 import { jsonl } from '@sluice/exporters/jsonl';
 

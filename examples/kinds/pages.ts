@@ -1,6 +1,16 @@
 // How listings continue from page to page.
-import { byConnection, byCursor, byHeader, byKeyset, byLink, byOffset, byPage, listing, onePage } from '@sluice/core';
-import { cursorOf, type Paging } from '@sluice/core';
+import {
+  byConnection,
+  byCursor,
+  byHeader,
+  byKeyset,
+  byLink,
+  byOffset,
+  byPage,
+  listing,
+  onePage,
+} from '@sluice/core/define';
+import { cursorOf, type Paging } from '@sluice/core/define';
 import { answer, ids, type Kind } from './kind.js';
 
 const columns = ['id'];

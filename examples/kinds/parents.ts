@@ -1,5 +1,5 @@
 // Listings for each row of another listing.
-import { byPage, listing, onePage, rowOf } from '@sluice/core';
+import { byPage, listing, onePage, rowOf } from '@sluice/core/define';
 import type { Kind } from './kind.js';
 
 const projects = listing({

@@ -1,5 +1,5 @@
 // Where requests have their parameters.
-import { byCursor, byPage, listing, onePage } from '@sluice/core';
+import { byCursor, byPage, listing, onePage } from '@sluice/core/define';
 import { ids, type Kind } from './kind.js';
 
 const columns = ['id'];

@@ -1,5 +1,5 @@
 // What responses mean.
-import { byCursor, graphqlErrors, listing, onePage, rowOf, type Responses } from '@sluice/core';
+import { byCursor, graphqlErrors, listing, onePage, rowOf, type Responses } from '@sluice/core/define';
 import { answer, ids, inTurn, type Kind } from './kind.js';
 
 const columns = ['id'];

@@ -8,14 +8,13 @@ import { after, describe, test } from 'node:test';
 import {
   createClient,
   exportTo,
-  noAuth,
   SluiceError,
-  type ApiOptions,
   type Change,
   type Client,
   type Source,
   type StateStore,
 } from '@sluice/core';
+import { noAuth, type ApiOptions } from '@sluice/core/define';
 import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import {

@@ -1,5 +1,5 @@
 // An API with offset paging and a total: { "data": { "items": [ … ], "total": 4213 } }
-import { byOffset, defineApi, listing } from '@sluice/core';
+import { byOffset, defineApi, listing } from '@sluice/core/define';
 import { z } from 'zod';
 
 export const coins = defineApi({

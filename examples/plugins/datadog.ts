@@ -1,5 +1,5 @@
 // Datadog: a search of logs by POST, with two keys, and the cursor in the body.
-import { byCursor, bySince, defineApi, header, listing, rateLimitHeaders } from '@sluice/core';
+import { byCursor, bySince, defineApi, header, listing, rateLimitHeaders } from '@sluice/core/define';
 import { z } from 'zod';
 
 export const datadog = defineApi({

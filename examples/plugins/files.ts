@@ -1,5 +1,5 @@
 // An API that returns a token for the next page, and omits empty fields: { "files": [ … ], "nextPageToken": "…" }
-import { byCursor, defineApi, listing } from '@sluice/core';
+import { byCursor, defineApi, listing } from '@sluice/core/define';
 
 export const files = defineApi({
   name: 'files',

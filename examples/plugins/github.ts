@@ -1,5 +1,5 @@
 // GitHub: the next page is in a Link header, and each response says how much of the quota is left.
-import { bearer, byLink, defineApi, listing, rateLimitHeaders } from '@sluice/core';
+import { bearer, byLink, defineApi, listing, rateLimitHeaders } from '@sluice/core/define';
 import { z } from 'zod';
 
 export const github = defineApi({

@@ -1,5 +1,5 @@
 // GitHub: the issues of each repository of an organization. An incremental export has a mark for each repository.
-import { bearer, byLink, bySince, defineApi, listing, rateLimitHeaders, rowOf } from '@sluice/core';
+import { bearer, byLink, bySince, defineApi, listing, rateLimitHeaders, rowOf } from '@sluice/core/define';
 import { z } from 'zod';
 
 export const githubRepos = defineApi({

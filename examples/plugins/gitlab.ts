@@ -1,5 +1,5 @@
 // GitLab: issues in the order of their last change, so that a run can continue where the last one ended.
-import { bySince, defineApi, header, listing, rateLimitHeaders } from '@sluice/core';
+import { bySince, defineApi, header, listing, rateLimitHeaders } from '@sluice/core/define';
 import * as v from 'valibot';
 
 export const gitlab = defineApi({

@@ -1,5 +1,5 @@
 // HubSpot: a search of several types of objects, which lists no more than 10,000 results between two times.
-import { type ApiOptions, bearer, byCursor, bySince, defineApi, listing } from '@sluice/core';
+import { type ApiOptions, bearer, byCursor, bySince, defineApi, listing } from '@sluice/core/define';
 import { z } from 'zod';
 
 const lastChange = 'hs_lastmodifieddate';

@@ -1,5 +1,5 @@
 // Jira: projects, their issues, and the work on each of these; and issues by JQL, which has the time of the last change.
-import { basic, byCursor, byOffset, bySince, defineApi, listing, rowOf } from '@sluice/core';
+import { basic, byCursor, byOffset, bySince, defineApi, listing, rowOf } from '@sluice/core/define';
 
 const issues = {
   method: 'POST',

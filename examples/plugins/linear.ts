@@ -1,5 +1,5 @@
 // Linear: one address for all GraphQL queries. A page is a connection, and errors come with status 200.
-import { byConnection, defineApi, graphqlErrors, header, listing } from '@sluice/core';
+import { byConnection, defineApi, graphqlErrors, header, listing } from '@sluice/core/define';
 import { z } from 'zod';
 
 export const linear = defineApi({

@@ -1,5 +1,5 @@
 // Mailchimp: audiences, and the members of each of them.
-import { basic, byOffset, defineApi, listing, rowOf } from '@sluice/core';
+import { basic, byOffset, defineApi, listing, rowOf } from '@sluice/core/define';
 import * as v from 'valibot';
 
 const paged = { pageSize: { param: 'count', default: 500, max: 1000 }, paging: byOffset({ param: 'offset' }) } as const;

@@ -1,5 +1,5 @@
 // Salesforce: a query in SOQL, which has the time of the last change. Tokens come from the organization's own address.
-import { byLink, bySince, defineApi, listing, oauth2 } from '@sluice/core';
+import { byLink, bySince, defineApi, listing, oauth2 } from '@sluice/core/define';
 import { z } from 'zod';
 
 export const salesforce = defineApi({

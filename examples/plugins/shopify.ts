@@ -1,5 +1,5 @@
 // Shopify (Admin API): the next page is a Link whose page_info stands for all filters, which must not be sent again.
-import { byLink, bySince, defineApi, header, listing } from '@sluice/core';
+import { byLink, bySince, defineApi, header, listing } from '@sluice/core/define';
 import { z } from 'zod';
 
 const pageSize = { param: 'limit', default: 250, max: 250 } as const;

@@ -1,5 +1,5 @@
 // Slack: the messages of each channel, the newest ones first. Errors come with status 200.
-import { bearer, byCursor, bySince, defineApi, listing, rowOf, type Responses } from '@sluice/core';
+import { bearer, byCursor, bySince, defineApi, listing, rowOf, type Responses } from '@sluice/core/define';
 import { z } from 'zod';
 
 const said = z.object({ ok: z.boolean(), error: z.string().default('') });

@@ -1,7 +1,8 @@
 // A sink and its plugin, for --to sqlite:FILE: rows and checkpoint in one transaction. See docs/guides/writeSink.md.
 import { resolve } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite'; // from Node 22.16 on, 'node:sqlite' is the same
-import { CheckpointError, definePlugin, recordState, SinkError, type Sink } from '@sluice/core';
+import { CheckpointError, definePlugin, SinkError, type Sink } from '@sluice/core';
+import { recordState } from '@sluice/core/kit';
 import { fileState } from '@sluice/core/node';
 
 export const sqliteRows = (path: string): Sink<object> => {

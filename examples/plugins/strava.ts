@@ -1,6 +1,6 @@
 // Strava: OAuth with a refresh token, which is replaced now and then. Pages have numbers; an empty one is the last.
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { byPage, defineApi, listing, oauth2 } from '@sluice/core';
+import { byPage, defineApi, listing, oauth2 } from '@sluice/core/define';
 import { z } from 'zod';
 
 /** @param tokenFile has the refresh token. It is replaced there, before the new one is used. */

@@ -1,5 +1,5 @@
 // Stripe: charges, the newest ones first, between two times, and from page to page after the id of the last row.
-import { type ApiOptions, bearer, byKeyset, bySince, defineApi, listing } from '@sluice/core';
+import { type ApiOptions, bearer, byKeyset, bySince, defineApi, listing } from '@sluice/core/define';
 import { z } from 'zod';
 
 /** @param begin the day from which the account has charges */

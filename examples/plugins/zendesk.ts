@@ -1,5 +1,5 @@
 // Zendesk: incremental exports, which begin at seconds since 1970, and end with end_of_stream.
-import { bearer, byLink, bySince, defineApi, listing } from '@sluice/core';
+import { bearer, byLink, bySince, defineApi, listing } from '@sluice/core/define';
 import { z } from 'zod';
 
 const since = {

@@ -1,4 +1,5 @@
-import type { Clock, Permit } from '@sluice/core';
+import type { Clock } from '@sluice/core';
+import type { Permit } from '@sluice/core/kit';
 import { encodeLimits } from '../../packages/cluster/src/limiter/decodeLimits.js';
 import { SharedLimiter } from '../../packages/cluster/src/limiter/sharedLimiter.js';
 import { TwinServer } from '../../packages/cluster/test/limiter/twinAccess.js';

@@ -1,4 +1,5 @@
-import { byCursor, byPage, defineApi, exportTo, listing, onePage, rateLimitHeaders, rowOf } from '@sluice/core';
+import { exportTo } from '@sluice/core';
+import { byCursor, byPage, defineApi, listing, onePage, rateLimitHeaders, rowOf } from '@sluice/core/define';
 import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';

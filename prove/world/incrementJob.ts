@@ -1,3 +1,4 @@
+import { exportTo, SluiceError } from '@sluice/core';
 import {
   bearer,
   byCursor,
@@ -5,15 +6,13 @@ import {
   byPage,
   bySince,
   defineApi,
-  type DocumentReader,
-  exportTo,
   header,
   listing,
   login,
   rateLimitHeaders,
   rowOf,
-  SluiceError,
-} from '@sluice/core';
+} from '@sluice/core/define';
+import type { DocumentReader } from '@sluice/core/kit';
 import { fileState } from '@sluice/core/node';
 import { jsonl } from '@sluice/exporters/jsonl';
 import { sleep } from '../../packages/core/src/clock.js';

@@ -1,17 +1,6 @@
-import {
-  byCursor,
-  byLink,
-  byOffset,
-  byPage,
-  defineApi,
-  type DocumentReader,
-  exportTo,
-  listing,
-  noAuth,
-  type PageSource,
-  type Sink,
-  watch,
-} from '@sluice/core';
+import { exportTo, type Sink, watch } from '@sluice/core';
+import { byCursor, byLink, byOffset, byPage, defineApi, listing, noAuth } from '@sluice/core/define';
+import type { DocumentReader, PageSource } from '@sluice/core/kit';
 import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';

@@ -1,4 +1,5 @@
-import { type Client, type Clock, createClient, type Limiter } from '@sluice/core';
+import { type Client, type Clock, createClient } from '@sluice/core';
+import type { Limiter } from '@sluice/core/kit';
 import { aptos, type AptosApi } from '@sluice/aptos';
 import { streams, type StreamsApi } from '@sluice/streams';
 import type { FileSystem } from '@sluice/core/node';

@@ -1,4 +1,5 @@
-import type { Sink, SinkPage } from '@sluice/core';
+import type { Sink } from '@sluice/core';
+import type { SinkPage } from '@sluice/core/kit';
 
 /** The same sink, which tells when it is given a page. */
 export function telling<T>(sink: Sink<T>, onWrite: (page: SinkPage<T>) => void): Sink<T> {

@@ -13,6 +13,7 @@ export interface Size {
 /** What is measured: the imports of a page, without RxJS, which the page may use for itself. */
 const modules: Readonly<Record<string, readonly string[]>> = {
   core: ['@sluice/core'],
+  'core and its doors': ['@sluice/core', '@sluice/core/define', '@sluice/core/kit', '@sluice/core/health'],
   'core, streams and aptos': ['@sluice/core', '@sluice/streams', '@sluice/aptos'],
 };
 

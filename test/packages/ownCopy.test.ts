@@ -46,7 +46,8 @@ function projectWithPlugin(baseUrl: string): string {
   writeFileSync(
     join(project, 'tea', 'tea.js'),
     `
-      import { byCursor, ConfigError, defineApi, listing, SluiceError } from '@sluice/core';
+      import { ConfigError, SluiceError } from '@sluice/core';
+      import { byCursor, defineApi, listing } from '@sluice/core/define';
       const leaves = { path: '/leaves', paging: byCursor({ param: 'after', at: 'next?' }), rows: 'rows', columns: ['id'] };
       const throwing = (error) => listing({ ...leaves, query: () => { throw error(); } });
       export const tea = defineApi({

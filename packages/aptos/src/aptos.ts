@@ -1,4 +1,6 @@
-import { checkOptions, defineApi, sharedKey, type ApiSource, type ArrayFormat, type Plugin } from '@sluice/core';
+import type { Plugin } from '@sluice/core';
+import { defineApi, sharedKey, type ApiSource } from '@sluice/core/define';
+import { checkOptions, type ArrayFormat } from '@sluice/core/kit';
 import type { NftHolding } from './nftHolding.js';
 import { nfts } from './nfts.js';
 import type { Wallets } from './decodeWallets.js';

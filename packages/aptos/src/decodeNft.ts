@@ -1,4 +1,5 @@
-import type { ReadableResponse, DocumentReader, FoundRows, Paging } from '@sluice/core';
+import type { ReadableResponse, FoundRows, Paging } from '@sluice/core/define';
+import type { DocumentReader } from '@sluice/core/kit';
 import { nftHoldingSchema, textFields, type NftHolding } from './nftHolding.js';
 
 /**

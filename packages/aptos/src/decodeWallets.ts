@@ -1,4 +1,5 @@
-import { ConfigError, type WalkBounds } from '@sluice/core';
+import { ConfigError } from '@sluice/core';
+import type { WalkBounds } from '@sluice/core/define';
 
 /** Options of `client.aptos.nfts`. */
 export interface ListNftsOptions {

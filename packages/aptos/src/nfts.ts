@@ -1,4 +1,6 @@
-import { checkCount, ConfigError, listing } from '@sluice/core';
+import { ConfigError } from '@sluice/core';
+import { listing } from '@sluice/core/define';
+import { checkCount } from '@sluice/core/kit';
 import { decodeNft, findNfts, nftPaging } from './decodeNft.js';
 import { nftHoldingSchema } from './nftHolding.js';
 import { ownerAddress } from './ownerAddress.js';

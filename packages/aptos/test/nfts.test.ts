@@ -1,4 +1,5 @@
-import { ConfigError, createClient, type ArrayFormat, type ClientEvent, type Limit } from '@sluice/core';
+import { ConfigError, createClient, type ClientEvent, type Limit } from '@sluice/core';
+import type { ArrayFormat } from '@sluice/core/kit';
 import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { aptos, ownerAddress, type ListNftsOptions } from '../src/index.js';

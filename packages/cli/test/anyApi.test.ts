@@ -67,7 +67,7 @@ const baseUrl = (): string => `http://127.0.0.1:${String((server.address() as Ad
 function helpdeskFolder(): string {
   return configFolder({
     'sluice.config.ts': `
-      import { basic, bearer, byOffset, bySince, defineApi, listing, oauth2, queryKey, rateLimitHeaders } from '@sluice/core';
+      import { basic, bearer, byOffset, bySince, defineApi, listing, oauth2, queryKey, rateLimitHeaders } from '@sluice/core/define';
       const columns = ['id', 'updated_at'] as const;
       const helpdesk = defineApi({
         name: 'helpdesk',

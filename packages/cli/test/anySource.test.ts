@@ -40,7 +40,7 @@ function coinsFolder(): string {
   const baseUrl = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
   return configFolder({
     'sluice.config.ts': `
-      import { byPage, defineApi, listing } from '@sluice/core';
+      import { byPage, defineApi, listing } from '@sluice/core/define';
       const currency = {
         '~standard': {
           version: 1 as const, vendor: 'test',

@@ -236,7 +236,7 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
       const baseUrl = await apiWith({ data: { users: [{ id: 'a' }] }, pages: 1, errors });
       const cwd = configFolder({
         'sluice.config.js': `
-          import { byPage, defineApi, graphqlErrors, listing } from '@sluice/core';
+          import { byPage, defineApi, graphqlErrors, listing } from '@sluice/core/define';
           const users = listing({ path: '/users', columns: ['id'], rows: 'data.users', paging: byPage({ param: 'page', pages: 'pages' }),
             responses: graphqlErrors({ allowPartial: true }) });
           export default { plugins: [defineApi({ name: 'graph', sources: { users } })({ baseUrl: '${baseUrl}' })] };`,
@@ -283,7 +283,7 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
       const baseUrl = await apiWith({ users: [{ id: 'a' }], pages: 1, total: 2 });
       const cwd = configFolder({
         'sluice.config.js': `
-          import { byPage, defineApi, listing } from '@sluice/core';
+          import { byPage, defineApi, listing } from '@sluice/core/define';
           const users = listing({ path: '/users', columns: ['id'], rows: 'users', total: 'total', paging: byPage({ param: 'page', pages: 'pages' }) });
           export default { plugins: [defineApi({ name: 'short', sources: { users } })({ baseUrl: '${baseUrl}' })] };`,
       });

@@ -33,7 +33,7 @@ function libraryFolder({ requires = '' } = {}): string {
   const baseUrl = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
   return configFolder({
     'sluice.config.ts': `
-      import { byOffset, defineApi, listing } from '@sluice/core';
+      import { byOffset, defineApi, listing } from '@sluice/core/define';
       const schema = (isDescribed: boolean) => ({ '~standard': {
         version: 1 as const, vendor: 'test',
         validate: (value: any) => typeof value.shelf === 'string' ? { value } : { issues: [{ message: 'expected text', path: ['shelf'] }] },
@@ -162,7 +162,7 @@ test('an API that gets the key of another one, at another address, is a warning 
     const folderOf = (auth: string): string =>
       configFolder({
         'sluice.config.ts': `
-          import { byOffset, defineApi, listing, sharedKey } from '@sluice/core';
+          import { byOffset, defineApi, listing, sharedKey } from '@sluice/core/define';
           const books = listing({ path: '/books', paging: byOffset({ param: 'offset' }), rows: 'items', columns: ['id'] });
           const [library, archive] = ['library', 'archive'].map((name) => defineApi({ name, ${auth} sources: { books } }));
           export default { plugins: [

@@ -12,7 +12,7 @@ async function openForge(): Promise<{ readonly forge: ChangingForge; readonly fo
   forge.advance(130_000);
   const folder = configFolder({
     'sluice.config.ts': `
-      import { byCursor, bySince, defineApi, listing, rowOf } from '@sluice/core';
+      import { byCursor, bySince, defineApi, listing, rowOf } from '@sluice/core/define';
       const forge = defineApi({ name: 'forge', sources: {
         tables: listing({ path: '/tables', rows: 'items', columns: ['name'], key: ({ name }: any) => name,
           paging: byCursor({ param: 'after', at: 'next?' }) }),

@@ -60,7 +60,7 @@ function forgeFolder(): string {
     columns: ['repo', 'id'], key: ({ repo, id }) => repo + '/' + id, ${paging} })`;
   return configFolder({
     'sluice.config.ts': `
-      import { byPage, defineApi, graphqlErrors, listing, rowOf } from '@sluice/core';
+      import { byPage, defineApi, graphqlErrors, listing, rowOf } from '@sluice/core/define';
       const forge = defineApi({ name: 'forge', sources: {
         repos: listing({ path: '/repos', columns: ['id'], key: ({ id }) => String(id), ${paging} }),
         issues: ${issues('{}')},

@@ -1,5 +1,4 @@
 import {
-  type Advice,
   CheckpointError,
   ConfigError,
   HttpError,
@@ -8,6 +7,7 @@ import {
   RateLimitError,
   SinkError,
 } from '@sluice/core';
+import type { Advice } from '@sluice/core/kit';
 import { describe, expect, test } from 'vitest';
 import { chooseExitCode } from '../src/errors/exitCode.js';
 import { abortOnSignals, EarlyEnd, endedByTerm, Failure, Interruption, UsageError } from '../src/errors/errors.js';

@@ -1,4 +1,5 @@
-import { type Checkpoint, ConfigError, HttpError, LockError, PaginationError, SinkError } from '@sluice/core';
+import { ConfigError, HttpError, LockError, PaginationError, SinkError } from '@sluice/core';
+import type { Checkpoint } from '@sluice/core/kit';
 import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/errors/errors.js';
 import { describeInterruption } from '../src/export/interruptedExport.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeCheckpoint } from '@sluice/core';
+import { decodeCheckpoint } from '@sluice/core/kit';
 import { fileState } from '@sluice/core/node';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';

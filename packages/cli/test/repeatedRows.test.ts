@@ -29,7 +29,7 @@ async function openApi(defaults = {}) {
   const { port } = server.address() as AddressInfo;
   const cwd = configFolder({
     'sluice.config.js': `
-      import { byCursor, defineApi, listing, noAuth } from '@sluice/core';
+      import { byCursor, defineApi, listing, noAuth } from '@sluice/core/define';
       const rows = listing({ path: '/rows', rows: 'rows', total: 'total', columns: ['id'], types: { id: 'integer' }, key: 'id',
         paging: byCursor({ param: 'c', at: 'next?' }) });
       export default { defaults: ${JSON.stringify(defaults)}, plugins: [defineApi({ name: 'shop', auth: noAuth, sources: { rows } })({ baseUrl: 'http://127.0.0.1:${port}' })] };`,

@@ -49,7 +49,7 @@ const folderOf = (): string =>
   configFolder({
     'sluice.config.mjs': `
       import { createHmac } from 'node:crypto';
-      import { bearer, bodyKey, byLink, defineApi, header, listing, login, sign } from '@sluice/core';
+      import { bearer, bodyKey, byLink, defineApi, header, listing, login, sign } from '@sluice/core/define';
       const dogs = defineApi({
         name: 'dogs',
         auth: [

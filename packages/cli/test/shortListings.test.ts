@@ -120,7 +120,7 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
       const { port } = server.address() as AddressInfo;
       const cwd = configFolder({
         'sluice.config.js': `
-          import { byPage, defineApi, listing, rowOf } from '@sluice/core';
+          import { byPage, defineApi, listing, rowOf } from '@sluice/core/define';
           const paging = byPage({ param: 'page', pages: 'pages' });
           const repos = listing({ path: '/repos', columns: ['id'], rows: 'items', total: 'total', paging, key: ({ id }) => id });
           const issues = listing({ each: rowOf({ source: 'repos', params: ({ id }) => ({ repo: id }) }), version: '1',

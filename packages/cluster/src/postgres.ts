@@ -4,7 +4,7 @@
  * @module @sluice/cluster/postgres
  */
 
-import { checkOptions, type TargetRetryOptions } from '@sluice/core';
+import { checkOptions, type TargetRetryOptions } from '@sluice/core/kit';
 import { postgresRunTable, type PostgresOptions, type RunTotals, type TableMode } from '@sluice/exporters/postgres';
 import type { RunTarget } from './run/run.js';
 import { tableTarget } from './run/tableRun.js';

@@ -13,7 +13,8 @@ import {
   type RowSamples,
 } from '@sluice/testing';
 import { describe } from 'vitest';
-import { byConnection, byCursor, createClient, defineApi, graphqlErrors, listing } from '../src/index.js';
+import { createClient } from '../src/index.js';
+import { byConnection, byCursor, defineApi, graphqlErrors, listing } from '../src/api/index.js';
 import { unlimited } from '../src/http/limit/localLimiter.js';
 import { fileState, streamSink } from '../src/node/index.js';
 import { simulatedDisk } from './node/simulatedDisk.js';

@@ -3,14 +3,13 @@ import {
   type ChangesOptions,
   type HttpError,
   type Limit,
-  type PipePagesOptions,
   type PollOptions,
   type RateLimitError,
-  type RunOptions,
   SluiceError,
   type WatchOptions,
   type WriteOptions,
 } from '../src/index.js';
+import type { PipePagesOptions, RunOptions } from '../src/kit.js';
 
 /** An object that has each of the options as `undefined`, as a caller does who passes on its own options. */
 type Unset<Options, Required extends keyof Options = never> = Pick<Options, Required> &

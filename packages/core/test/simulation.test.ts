@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import type { AttemptRequest } from '../src/http/adapter/adapter.js';
-import { byCursor, createClient, defineApi, exportTo, listing, memoryState, type Checkpoint } from '../src/index.js';
+import { createClient, exportTo, memoryState } from '../src/index.js';
+import { byCursor, defineApi, listing } from '../src/api/index.js';
+import type { Checkpoint } from '../src/kit.js';
 import { FakeClock } from './fakeClock.js';
 import { recordingSink } from './sink/recordingSink.js';
 

@@ -2,16 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import {
-  checkOptions,
   ConfigError,
   definePlugin,
   systemClock,
   type ClientEvent,
   type Clock,
-  type HookName,
   type Hooks,
   type Plugin,
 } from '@sluice/core';
+import { checkOptions, type HookName } from '@sluice/core/kit';
 import { DashboardServer } from './dashboardServer.js';
 import { RunState } from './runState.js';
 import type { About, ClusterView, Ending, Past } from './snapshot.js';

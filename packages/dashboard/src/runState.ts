@@ -1,13 +1,6 @@
-import {
-  causeOf,
-  healthLevel,
-  healthText,
-  RunJudge,
-  type ClientEvent,
-  type ErrorReport,
-  type EventOf,
-  type LimiterEvent,
-} from '@sluice/core';
+import type { ClientEvent, EventOf } from '@sluice/core';
+import { causeOf, healthLevel, healthText, RunJudge } from '@sluice/core/health';
+import type { ErrorReport, LimiterEvent } from '@sluice/core/kit';
 import { Board } from './watchBoard.js';
 import { fit, shorten } from './fit.js';
 import { Series, type Gap } from './series.js';

@@ -1,4 +1,4 @@
-import type { RunHealth, RunLevel } from '@sluice/core';
+import type { RunHealth, RunLevel } from '@sluice/core/health';
 
 /** How a run ended. */
 export type Outcome = 'finished' | 'failed' | 'stopped';

@@ -1,4 +1,5 @@
-import { statusTone, type ChangeEvent } from '@sluice/core';
+import { statusTone } from '@sluice/core/health';
+import type { ChangeEvent } from '@sluice/core/kit';
 import { fit, shorten } from './fit.js';
 import type { Gap } from './series.js';
 import { changeKinds, type BoardView, type ChangeView, type PastRow, type RowView } from './snapshot.js';

@@ -1,4 +1,5 @@
-import type { ClientEvent, Delivery, LimiterEvent } from '@sluice/core';
+import type { ClientEvent } from '@sluice/core';
+import type { Delivery, LimiterEvent } from '@sluice/core/kit';
 import { describe, expect, test } from 'vitest';
 import { RunState } from '../src/runState.js';
 import type { HealthView, Snapshot } from '../src/snapshot.js';

@@ -1,4 +1,5 @@
-import { ConfigError, hintFor, type ColumnType, type RowSchema } from '@sluice/core';
+import { ConfigError, type ColumnType, type RowSchema } from '@sluice/core';
+import { hintFor } from '@sluice/core/kit';
 
 /** A column, and the type of its values. */
 export interface Column {

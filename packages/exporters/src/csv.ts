@@ -4,7 +4,8 @@
  * @module @sluice/exporters/csv
  */
 
-import { checkOptions, type Sink } from '@sluice/core';
+import type { Sink } from '@sluice/core';
+import { checkOptions } from '@sluice/core/kit';
 import { fileSink, type FileTarget } from '@sluice/core/node';
 import { csvFormat, type CsvFormatOptions } from './csvFormat.js';
 

@@ -1,4 +1,5 @@
-import { checkOptions, type ColumnType, ConfigError, type RowFormat, shownText } from '@sluice/core';
+import { type ColumnType, ConfigError } from '@sluice/core';
+import { checkOptions, type RowFormat, shownText } from '@sluice/core/kit';
 import { chooseColumns } from './columns.js';
 import { columnValues } from './columnValue.js';
 import { fieldReader, checkRow, type Fields } from './fields.js';

@@ -1,4 +1,4 @@
-import { checkOptions, type RowFormat, shownText } from '@sluice/core';
+import { checkOptions, type RowFormat, shownText } from '@sluice/core/kit';
 import { checkColumns } from './columns.js';
 import { isObject, parseJson } from './fields.js';
 import { escapeLineEnds, toJson } from './toJson.js';

@@ -5,19 +5,16 @@
  */
 
 import { dirname, join, resolve } from 'node:path';
+import { ConfigError, type Json, type Sink, SinkError } from '@sluice/core';
 import {
   checkCount,
   checkOptions,
-  ConfigError,
-  type Json,
-  type Sink,
   type SinkContext,
-  SinkError,
   type SinkPage,
   type SinkReport,
   type SinkWriter,
   type WalkEnd,
-} from '@sluice/core';
+} from '@sluice/core/kit';
 import {
   AppendFile,
   decodeFilePosition,

@@ -4,7 +4,8 @@
  * @module @sluice/exporters/postgres
  */
 
-import { checkOptions, systemClock } from '@sluice/core';
+import { systemClock } from '@sluice/core';
+import { checkOptions } from '@sluice/core/kit';
 import { postgresDatabase, type PostgresPlace } from './postgres/database.js';
 import { PostgresRunTable } from './postgres/postgresRunTable.js';
 import type { RunTable } from './postgres/runTable.js';

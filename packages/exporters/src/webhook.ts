@@ -6,7 +6,8 @@
 
 import { hash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { checkCount, checkOptions, ConfigError, type RowKey, type Sink, type SinkContext } from '@sluice/core';
+import { ConfigError, type RowKey, type Sink } from '@sluice/core';
+import { checkCount, checkOptions, type SinkContext } from '@sluice/core/kit';
 import type { FileStateOptions, FileSystem } from '@sluice/core/node';
 import type { BatchLimits } from './webhook/batches.js';
 import type { DeadLetter } from './webhook/deadLetter.js';

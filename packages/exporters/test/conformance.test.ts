@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
-import type { Sink, SinkContext, SinkPage, SinkWriter } from '@sluice/core';
+import type { Sink } from '@sluice/core';
+import type { SinkContext, SinkPage, SinkWriter } from '@sluice/core/kit';
 import { sampleRows, testSink, type RowSamples, type SampleRow } from '@sluice/testing';
 import { csv } from '@sluice/exporters/csv';
 import { parquet } from '@sluice/exporters/parquet';

@@ -1,5 +1,6 @@
 import { context, SpanKind, SpanStatusCode, trace, type Attributes, type Span, type Tracer } from '@opentelemetry/api';
-import { SluiceError, type Sink, type SinkWriter, type StateStore } from '@sluice/core';
+import { SluiceError, type Sink, type StateStore } from '@sluice/core';
+import type { SinkWriter } from '@sluice/core/kit';
 import type { Instruments } from './instruments.js';
 
 interface Observation {

@@ -1,5 +1,6 @@
 import { metrics, trace, type Meter, type Tracer } from '@opentelemetry/api';
-import { checkOptions, definePlugin, systemClock, type Clock, type Plugin, type Sink } from '@sluice/core';
+import { definePlugin, systemClock, type Clock, type Plugin, type Sink } from '@sluice/core';
+import { checkOptions } from '@sluice/core/kit';
 import { flushProviders } from './flushProviders.js';
 import { createInstruments } from './instruments.js';
 import { observeSink } from './observedSink.js';

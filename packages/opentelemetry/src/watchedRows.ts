@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import type { ChangeEvent } from '@sluice/core';
+import type { ChangeEvent } from '@sluice/core/kit';
 import type { Instruments } from './instruments.js';
 
 /**

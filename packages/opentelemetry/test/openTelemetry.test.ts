@@ -10,17 +10,8 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { aptos } from '@sluice/aptos';
-import {
-  bearer,
-  byPage,
-  createClient,
-  defineApi,
-  exportTo,
-  listing,
-  memoryState,
-  queryKey,
-  type Sink,
-} from '@sluice/core';
+import { createClient, exportTo, memoryState, type Sink } from '@sluice/core';
+import { bearer, byPage, defineApi, listing, queryKey } from '@sluice/core/define';
 import { csv } from '@sluice/exporters/csv';
 import { sqlite } from '@sluice/exporters/sqlite';
 import { startSandbox, type SandboxOptions } from '@sluice/sandbox';

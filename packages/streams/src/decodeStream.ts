@@ -1,4 +1,5 @@
-import type { ReadableResponse, DocumentReader, FoundRows } from '@sluice/core';
+import type { ReadableResponse, FoundRows } from '@sluice/core/define';
+import type { DocumentReader } from '@sluice/core/kit';
 import type { EvmStream } from './evmStream.js';
 
 /**

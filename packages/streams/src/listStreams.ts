@@ -1,4 +1,4 @@
-import { byCursor, listing } from '@sluice/core';
+import { byCursor, listing } from '@sluice/core/define';
 import { decodeStream, inStreamPage } from './decodeStream.js';
 import { evmStreamSchema } from './evmStream.js';
 

@@ -1,4 +1,6 @@
-import { checkOptions, defineApi, sharedKey, type ApiSource, type Plugin } from '@sluice/core';
+import type { Plugin } from '@sluice/core';
+import { defineApi, sharedKey, type ApiSource } from '@sluice/core/define';
+import { checkOptions } from '@sluice/core/kit';
 import type { EvmStream } from './evmStream.js';
 import { streamListing } from './listStreams.js';
 

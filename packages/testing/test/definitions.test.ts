@@ -1,3 +1,4 @@
+import { createClient } from '@sluice/core';
 import {
   byCursor,
   byKeyset,
@@ -5,14 +6,13 @@ import {
   byOffset,
   byPage,
   bySince,
-  createClient,
   defineApi,
   listing,
   type PageResponse,
-  type BodyParser,
   type Paging,
   type Until,
-} from '@sluice/core';
+} from '@sluice/core/define';
+import type { BodyParser } from '@sluice/core/kit';
 import { expect, test } from 'vitest';
 import { serveListing, testSource, type ReceivedRequest, type ServedResponse } from '../src/index.js';
 import { RecordedSuite } from './recordedSuite.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SinkContext } from '@sluice/core';
+import type { SinkContext } from '@sluice/core/kit';
 import { testSink, type SinkFixture } from '../src/index.js';
 import { testMutants } from './caughtMutants.js';
 import { sinkMutants } from './mutants/sinkMutants.js';

@@ -1,4 +1,5 @@
-import { CheckpointError, SinkError, type Json, type Sink, type SinkContext, type SinkWriter } from '@sluice/core';
+import { CheckpointError, SinkError, type Json, type Sink } from '@sluice/core';
+import type { SinkContext, SinkWriter } from '@sluice/core/kit';
 import type { SinkFixture } from '../src/index.js';
 
 /** A row as the table keeps it. */

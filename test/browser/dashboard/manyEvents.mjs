@@ -1,7 +1,8 @@
 // A process with a dashboard: 100,000 events on demand. It reports its memory as lines of JSON, and ends when its stdin does.
 import { setImmediate as tick } from 'node:timers/promises';
 
-import { createClient, definePlugin, noAuth } from '@sluice/core';
+import { createClient, definePlugin } from '@sluice/core';
+import { noAuth } from '@sluice/core/define';
 import { dashboard } from '@sluice/dashboard';
 
 const client = createClient({ apiKey: false })

@@ -1,15 +1,7 @@
 // Code as the author of a plugin would write it, with what the compiler must infer and refuse.
 import { defineConfig } from '@sluice/cli/config';
-import {
-  byCursor,
-  createClient,
-  defineApi,
-  definePlugin,
-  listing,
-  memoryState,
-  type Change,
-  type Source,
-} from '@sluice/core';
+import { createClient, definePlugin, memoryState, type Change, type Source } from '@sluice/core';
+import { byCursor, defineApi, listing } from '@sluice/core/define';
 import { testStateStore } from '@sluice/testing';
 import { startSandbox } from '@sluice/sandbox';
 import { streams, type StreamsApi } from '@sluice/streams';

@@ -1,5 +1,7 @@
 import { aptos } from '@sluice/aptos';
-import { createClient, SluiceError, sourcesOf, type Client, type ClientOptions, type PageSource } from '@sluice/core';
+import { createClient, SluiceError, type Client, type ClientOptions } from '@sluice/core';
+import { sourcesOf } from '@sluice/core/define';
+import type { PageSource } from '@sluice/core/kit';
 import { streams } from '@sluice/streams';
 import { apiFinding, missingBaseUrl, sourceFinding } from './doctor/apis.js';
 import { finding, type Finding, findingLine, probe } from './doctor/finding.js';

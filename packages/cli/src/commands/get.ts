@@ -1,4 +1,4 @@
-import { type Api, apisOf, sourcesOf } from '@sluice/core';
+import { type Api, apisOf, sourcesOf } from '@sluice/core/define';
 import type { Run } from '../config/config.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, UsageError } from '../errors/errors.js';

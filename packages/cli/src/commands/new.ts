@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { createClient, header, noAuth, queryKey, SluiceError } from '@sluice/core';
+import { createClient, SluiceError } from '@sluice/core';
+import { header, noAuth, queryKey } from '@sluice/core/define';
 import type { Run } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';

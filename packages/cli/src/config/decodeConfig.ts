@@ -1,4 +1,4 @@
-import { hintFor } from '@sluice/core';
+import { hintFor } from '@sluice/core/kit';
 import { UsageError } from '../errors/errors.js';
 import { refuseSecretName } from './refuseSecrets.js';
 

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { inspect } from 'node:util';
-import { nearestName } from '@sluice/core';
+import { nearestName } from '@sluice/core/kit';
 import { type Command, InvalidArgumentError, type Option } from 'commander';
 import type { Variables } from '../environment/environment.js';
 import { toFlag } from '../errors/cliTerms.js';

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { checkPlugin, type Plugin, SluiceError } from '@sluice/core';
+import { type Plugin, SluiceError } from '@sluice/core';
+import { checkPlugin } from '@sluice/core/kit';
 import { UsageError } from '../errors/errors.js';
 import { thrownText } from '../errors/thrown.js';
 import { findModule, importError, importModule, installHint } from './importModule.js';

@@ -1,4 +1,5 @@
-import { type SinkReport, SluiceError } from '@sluice/core';
+import { SluiceError } from '@sluice/core';
+import type { SinkReport } from '@sluice/core/kit';
 import { EarlyEnd, exitCodes, Interruption, UsageError } from './errors.js';
 import { codeOf } from './thrown.js';
 

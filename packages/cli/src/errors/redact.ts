@@ -1,4 +1,5 @@
-import { Secrets, SluiceError } from '@sluice/core';
+import { SluiceError } from '@sluice/core';
+import { Secrets } from '@sluice/core/kit';
 import { Interruption, UsageError } from './errors.js';
 
 const hidden = '[hidden]';

@@ -1,16 +1,15 @@
 import {
   type Client,
-  defaultLimit,
   type ExportOptions,
   type ExportProgress,
   type ExportReport,
   type Json,
   type Limit,
   exportTo,
-  type PageSource,
   type Sink,
   systemClock,
 } from '@sluice/core';
+import { defaultLimit, type PageSource } from '@sluice/core/kit';
 import { delay, fromEvent, type Observable, type Subscription } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
 import { redact } from '../errors/redact.js';

@@ -1,12 +1,5 @@
-import type {
-  Checkpoint,
-  ExportOptions,
-  ExportReport,
-  OldRows,
-  RowChanges,
-  StatedGap,
-  StatedTotal,
-} from '@sluice/core';
+import type { ExportOptions, ExportReport } from '@sluice/core';
+import type { Checkpoint, OldRows, RowChanges, StatedGap, StatedTotal } from '@sluice/core/kit';
 import { formatBytes, formatCount, formatDuration, formatNumber } from '../terminal/format.js';
 import type { RunHeader } from '../progress/exportProgress.js';
 import { type TargetKind, targetWords } from '../target/target.js';

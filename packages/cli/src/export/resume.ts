@@ -1,4 +1,5 @@
-import type { Checkpoint, Client, ExportOptions } from '@sluice/core';
+import type { Client, ExportOptions } from '@sluice/core';
+import type { Checkpoint } from '@sluice/core/kit';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';

@@ -1,4 +1,5 @@
-import type { Client, ExportOptions, PageSource } from '@sluice/core';
+import type { Client, ExportOptions } from '@sluice/core';
+import type { PageSource } from '@sluice/core/kit';
 import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';

@@ -1,4 +1,5 @@
-import { type Client, healthLevel, type RunHealth, RunJudge, type RunLevel, systemClock } from '@sluice/core';
+import { type Client, systemClock } from '@sluice/core';
+import { healthLevel, type RunHealth, RunJudge, type RunLevel } from '@sluice/core/health';
 import type { About, Dashboard } from '@sluice/dashboard';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';

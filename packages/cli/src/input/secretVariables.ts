@@ -1,4 +1,4 @@
-import type { ApiDescription } from '@sluice/core';
+import type { ApiDescription } from '@sluice/core/define';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { readNamedFile } from './readInput.js';

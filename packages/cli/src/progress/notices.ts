@@ -1,4 +1,5 @@
-import type { Client, EventOf, HttpEvent, OutageEvent } from '@sluice/core';
+import type { Client, EventOf } from '@sluice/core';
+import type { HttpEvent, OutageEvent } from '@sluice/core/kit';
 import { distinctUntilChanged, filter, map, type Observable, ReplaySubject } from 'rxjs';
 import { thrownText } from '../errors/thrown.js';
 import { formatDuration } from '../terminal/format.js';

@@ -1,4 +1,5 @@
-import { defaultLimit, type Limit, type RateUse } from '@sluice/core';
+import type { Limit } from '@sluice/core';
+import { defaultLimit, type RateUse } from '@sluice/core/kit';
 import { formatDuration } from '../terminal/format.js';
 import type { Progress } from './exportProgress.js';
 

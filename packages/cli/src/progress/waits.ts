@@ -1,4 +1,4 @@
-import { type Backlog, healthText, type RunHealth } from '@sluice/core';
+import { type Backlog, healthText, type RunHealth } from '@sluice/core/health';
 import { formatDuration } from '../terminal/format.js';
 
 /** What a run waits for. Times are in ms. */

@@ -1,4 +1,5 @@
-import type { Change, Json, PageSource } from '@sluice/core';
+import type { Change, Json } from '@sluice/core';
+import type { PageSource } from '@sluice/core/kit';
 
 type Rows = Record<string, unknown>;
 

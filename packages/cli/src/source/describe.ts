@@ -1,4 +1,10 @@
-import { type ApiDescription, apisOf, type AuthDescription, type SourceDescription, sourcesOf } from '@sluice/core';
+import {
+  type ApiDescription,
+  apisOf,
+  type AuthDescription,
+  type SourceDescription,
+  sourcesOf,
+} from '@sluice/core/define';
 import type { Config } from '../config/config.js';
 import type { Environment, Variables } from '../environment/environment.js';
 import { apis as builtIn, findBaseUrl, isApiName } from '../input/baseUrl.js';

@@ -1,4 +1,6 @@
-import { type ApiSource, type Client, type SourceDescription, hintFor, nearestName, sourcesOf } from '@sluice/core';
+import type { Client } from '@sluice/core';
+import { type ApiSource, type SourceDescription, sourcesOf } from '@sluice/core/define';
+import { hintFor, nearestName } from '@sluice/core/kit';
 import type { Config } from '../config/config.js';
 import { UsageError } from '../errors/errors.js';
 import { apis } from '../input/baseUrl.js';

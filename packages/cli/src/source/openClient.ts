@@ -1,15 +1,7 @@
 import { aptos } from '@sluice/aptos';
-import {
-  type ApiKey,
-  apisOf,
-  type Client,
-  type ClientOptions,
-  createClient,
-  type Limiter,
-  type RetryOptions,
-  SluiceError,
-  type Timeouts,
-} from '@sluice/core';
+import { type Client, type ClientOptions, createClient, type RetryOptions, SluiceError } from '@sluice/core';
+import { type ApiKey, apisOf } from '@sluice/core/define';
+import type { Limiter, Timeouts } from '@sluice/core/kit';
 import { streams } from '@sluice/streams';
 import { type Observable, startWith } from 'rxjs';
 import type { Config } from '../config/config.js';

@@ -1,4 +1,5 @@
-import { type ApiRequests, type ApiSource, parseJson, SluiceError, type SourceDescription } from '@sluice/core';
+import { parseJson, SluiceError } from '@sluice/core';
+import type { ApiRequests, ApiSource, SourceDescription } from '@sluice/core/define';
 import { toFlag } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 

@@ -1,4 +1,4 @@
-import type { HttpEvent } from '@sluice/core';
+import type { HttpEvent } from '@sluice/core/kit';
 import type { DeadLetter } from '@sluice/exporters/webhook';
 import { type Observable, Subject } from 'rxjs';
 import { outageSentences } from '../progress/notices.js';

@@ -1,13 +1,5 @@
-import {
-  type Client,
-  guardStore,
-  type Json,
-  type Sink,
-  type SinkContext,
-  type SinkWriter,
-  type StateStore,
-  systemClock,
-} from '@sluice/core';
+import { type Client, type Json, type Sink, type StateStore, systemClock } from '@sluice/core';
+import { guardStore, type SinkContext, type SinkWriter } from '@sluice/core/kit';
 import type { Environment } from '../environment/environment.js';
 import { Failure } from '../errors/errors.js';
 import { hidePassword, type NamedTarget, stateFolder } from './namedTarget.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { hintFor, nearestName } from '@sluice/core';
+import { hintFor, nearestName } from '@sluice/core/kit';
 import type { Config } from '../config/config.js';
 import { UsageError } from '../errors/errors.js';
 import { postgresUrl } from './tableTarget.js';

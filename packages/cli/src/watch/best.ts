@@ -1,4 +1,4 @@
-import { statusTone } from '@sluice/core';
+import { statusTone } from '@sluice/core/health';
 
 /** An order in which statuses that stand for a failure come first. */
 export function badFirst(one: string | null | undefined, other: string | null | undefined): number {

@@ -1,4 +1,5 @@
-import type { Change, RowFormat } from '@sluice/core';
+import type { Change } from '@sluice/core';
+import type { RowFormat } from '@sluice/core/kit';
 import type { Colors } from '../terminal/colors.js';
 import { formatCount, formatTime } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';

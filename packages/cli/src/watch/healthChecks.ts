@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { causeOf, healthLevel, healthText, type PageHealth, type RunHealth, SluiceError } from '@sluice/core';
+import { SluiceError } from '@sluice/core';
+import { causeOf, healthLevel, healthText, type RunHealth } from '@sluice/core/health';
+import type { PageHealth } from '@sluice/core/kit';
 import { Failure } from '../errors/errors.js';
 import { codeOf, thrownText } from '../errors/thrown.js';
 import type { ListenAddress } from '../options/option.js';

@@ -1,4 +1,5 @@
-import { type PageHealth, SluiceError } from '@sluice/core';
+import { SluiceError } from '@sluice/core';
+import type { PageHealth } from '@sluice/core/kit';
 import { explainInFlags } from '../errors/cliTerms.js';
 import { formatCount, formatDuration } from '../terminal/format.js';
 import type { RowView } from './rowView.js';

@@ -1,4 +1,4 @@
-import { hintFor } from '@sluice/core';
+import { hintFor } from '@sluice/core/kit';
 import { type EvmStream, evmStreamSchema } from '@sluice/streams';
 import { UsageError } from '../errors/errors.js';
 import type { Colors } from '../terminal/colors.js';

@@ -6,12 +6,11 @@ import {
   type ExportProgress,
   type ExportReport,
   exportTo,
-  type PageHealth,
-  type PageSource,
-  type RunLevel,
   systemClock,
   type WatchOptions,
 } from '@sluice/core';
+import type { RunLevel } from '@sluice/core/health';
+import type { PageHealth, PageSource } from '@sluice/core/kit';
 import { type Observable, Subject } from 'rxjs';
 import type { Config, Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';

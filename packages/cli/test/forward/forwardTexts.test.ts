@@ -1,4 +1,5 @@
-import { CheckpointError, LockError, PaginationError, type Checkpoint } from '@sluice/core';
+import { CheckpointError, LockError, PaginationError } from '@sluice/core';
+import type { Checkpoint } from '@sluice/core/kit';
 import type { DeadLetter } from '@sluice/exporters/webhook';
 import { NEVER } from 'rxjs';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import type { HttpEvent } from '@sluice/core';
+import type { HttpEvent } from '@sluice/core/kit';
 import { expect, test } from 'vitest';
 import { outageSentences } from '../../src/progress/notices.js';
 

@@ -1,4 +1,5 @@
-import { type PageHealth, RequestTimeoutError } from '@sluice/core';
+import { RequestTimeoutError } from '@sluice/core';
+import type { PageHealth } from '@sluice/core/kit';
 import { expect, test } from 'vitest';
 import { healthLines } from '../../src/watch/healthLines.js';
 

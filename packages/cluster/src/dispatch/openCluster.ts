@@ -1,4 +1,5 @@
-import { checkOptions, ConfigError, NetworkError, type Limit } from '@sluice/core';
+import { ConfigError, NetworkError, type Limit } from '@sluice/core';
+import { checkOptions } from '@sluice/core/kit';
 import { changeNamedLimit, namedLimit, type NamedLimit } from '../limiter/namedLimit.js';
 import { failsSoon, RedisConnection, waits } from '../redis.js';
 import type { Run, RunPlan, RunStatus, RunTarget } from '../run/run.js';

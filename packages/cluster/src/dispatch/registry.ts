@@ -1,4 +1,5 @@
-import { ConfigError, hintFor, nearestName, pickGap } from '@sluice/core';
+import { ConfigError } from '@sluice/core';
+import { hintFor, nearestName, pickGap } from '@sluice/core/kit';
 import type { Redis } from 'ioredis';
 import { isCount, isRecord, parseJson } from '../foreignData.js';
 import type { RunGaps } from '../run/run.js';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ConfigError, pickGap } from '@sluice/core';
+import { ConfigError } from '@sluice/core';
+import { pickGap } from '@sluice/core/kit';
 import type { RedisLimiter } from '../limiter/redisLimiter.js';
 import { isRedisError, type RedisConnection } from '../redis.js';
 import type { OpenSource, ProgressHints, Run, RunGaps, RunTarget } from '../run/run.js';

@@ -1,4 +1,5 @@
-import { checkLimit, rateWindows, type Limit } from '@sluice/core';
+import type { Limit } from '@sluice/core';
+import { checkLimit, rateWindows } from '@sluice/core/kit';
 
 /** Ms by which the clock of Redis may be set forward unnoticed: starts then seem older than they are. */
 const clockMargin = 5;

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
-import { checkOptions, systemClock, type Clock, type Limit, type Limiter } from '@sluice/core';
+import { systemClock, type Clock, type Limit } from '@sluice/core';
+import { checkOptions, type Limiter } from '@sluice/core/kit';
 import type { Redis } from 'ioredis';
 import { encodeLimits } from './decodeLimits.js';
 import type { LimiterBookAccess, LimiterCall, LimiterReply } from './limiterCall.js';

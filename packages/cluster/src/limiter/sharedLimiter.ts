@@ -1,17 +1,14 @@
+import { ConfigError, SluiceError, type Clock, type LimiterState } from '@sluice/core';
 import {
-  ConfigError,
   costsOf,
   newPermit,
   rateUse,
-  SluiceError,
   WaitQueue,
   type AcquireOptions,
-  type Clock,
   type Limiter,
-  type LimiterState,
   type Permit,
   type Waiter,
-} from '@sluice/core';
+} from '@sluice/core/kit';
 import { decodeLimits, describeLimits, type BookWindow } from './decodeLimits.js';
 import {
   maxRoundTrip,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
-import { SinkError, type Claim, type ClaimVerdict, type Page, type Position } from '@sluice/core';
+import { SinkError, type Page, type Position } from '@sluice/core';
+import type { Claim, ClaimVerdict } from '@sluice/core/kit';
 import { AppendFile } from '@sluice/core/node';
 import { decodePartition, sealRecord, type PartitionRecord, type RecordOwner, type Segment } from './decodeRecords.js';
 import { encodeRow } from './rowLine.js';

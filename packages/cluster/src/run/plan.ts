@@ -1,5 +1,6 @@
 import { createHash, hash } from 'node:crypto';
-import { ConfigError, type Json, type PageSource, type SourceInfo } from '@sluice/core';
+import { ConfigError, type Json, type SourceInfo } from '@sluice/core';
+import type { PageSource } from '@sluice/core/kit';
 import { decodeParams, type CompletePlan, type PlanChunk } from './decodeRecords.js';
 import type { OpenSource, PlanPiece, RunHeader, RunPlan, SourcePartition } from './run.js';
 import { partitionsPerShard } from './storedFile.js';

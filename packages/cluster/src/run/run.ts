@@ -1,4 +1,5 @@
-import type { Claim, ColumnType, Json, PageSource, StatedGap } from '@sluice/core';
+import type { ColumnType, Json } from '@sluice/core';
+import type { Claim, PageSource, StatedGap } from '@sluice/core/kit';
 
 /** A row that was stored and read again. */
 export type StoredRow = Readonly<Record<string, unknown>>;

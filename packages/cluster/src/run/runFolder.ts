@@ -1,4 +1,5 @@
-import { checkOptions, ConfigError, type Claim, type PageSource } from '@sluice/core';
+import { ConfigError } from '@sluice/core';
+import { checkOptions, type Claim, type PageSource } from '@sluice/core/kit';
 import { withPath } from '@sluice/core/node';
 import {
   decodePartition,

@@ -1,17 +1,14 @@
 import {
-  checkOptions,
   isTransient,
   PaginationError,
   PluginError,
   SluiceError,
   systemClock,
-  type Claim,
-  type ClaimVerdict,
   type Clock,
   type Page,
-  type PageSource,
   type Position,
 } from '@sluice/core';
+import { checkOptions, type Claim, type ClaimVerdict, type PageSource } from '@sluice/core/kit';
 import type { Run } from './run.js';
 
 /** Options of {@link runPartition}. */

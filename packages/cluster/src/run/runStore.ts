@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
-import { checkText, ConfigError, SinkError } from '@sluice/core';
+import { ConfigError, SinkError } from '@sluice/core';
+import { checkText } from '@sluice/core/kit';
 import { withPath, nodeFileSystem, type FileSystem } from '@sluice/core/node';
 import {
   decodePartition,

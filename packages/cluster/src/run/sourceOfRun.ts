@@ -1,16 +1,13 @@
 import {
-  checkOptions,
   CheckpointError,
   ConfigError,
-  findGap,
-  joinTotals,
   PaginationError,
   SinkError,
   Source,
   type Page,
   type Position,
-  type PullIterator,
 } from '@sluice/core';
+import { checkOptions, findGap, joinTotals, type PullIterator } from '@sluice/core/kit';
 import { withPath, readLines } from '@sluice/core/node';
 import type { PartitionRecord } from './decodeRecords.js';
 import { decodeRow } from './rowLine.js';

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { ConfigError, type Claim, type PageSource } from '@sluice/core';
+import { ConfigError } from '@sluice/core';
+import type { Claim, PageSource } from '@sluice/core/kit';
 import { isFollowed, type RunRows, type RunTable, type StoredRun } from '@sluice/exporters/postgres';
 import { decodeRecord, sealRecord, type CompletePlan, type PlanChunk } from './decodeRecords.js';
 import { newHeader, PieceSources, storePlan, type BegunPlan } from './plan.js';

@@ -1,4 +1,4 @@
-import type { PageSource } from '@sluice/core';
+import type { PageSource } from '@sluice/core/kit';
 import { Redis } from 'ioredis';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { startRedis } from '../../../../test/kit/redisServer.js';

@@ -1,4 +1,5 @@
-import { createClient, type Limit, type Limiter, type Permit } from '@sluice/core';
+import { createClient, type Limit } from '@sluice/core';
+import type { Limiter, Permit } from '@sluice/core/kit';
 import { ManualClock } from '@sluice/testing';
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';

@@ -1,4 +1,5 @@
-import type { Limit, Limiter, Permit } from '@sluice/core';
+import type { Limit } from '@sluice/core';
+import type { Limiter, Permit } from '@sluice/core/kit';
 import { ManualClock } from '@sluice/testing';
 import type { Random } from '../../../../test/kit/random.js';
 

@@ -1,4 +1,5 @@
-import { exportTo, PaginationError, type Claim, type Json } from '@sluice/core';
+import { exportTo, PaginationError, type Json } from '@sluice/core';
+import type { Claim } from '@sluice/core/kit';
 import { postgres, type TableMode } from '@sluice/exporters/postgres';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { createClient, ExactNumber, type Json, type Link } from '../../src/index.js';
 import {
   byConnection,
   byCursor,
@@ -6,14 +7,10 @@ import {
   byKeyset,
   byLink,
   byOffset,
-  createClient,
   defineApi,
-  ExactNumber,
   listing,
-  type Json,
-  type Link,
   type ListingDefinition,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
 import { hashPlan } from '../../src/sink/findCheckpoint.js';
 import { numbered, openListing, serve } from './servedApi.js';
 

@@ -1,15 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import {
-  bySince,
-  ConfigError,
-  createClient,
-  defineApi,
-  exportTo,
-  listing,
-  memoryState,
-  type SinceOptions,
-} from '../../src/index.js';
+import { ConfigError, createClient, exportTo, memoryState } from '../../src/index.js';
+import { bySince, defineApi, listing, type SinceOptions } from '../../src/api/index.js';
 import { sinceRule, type SinceType } from '../../src/api/sinceValue.js';
 import { timeZone } from '../../src/api/timeZone.js';
 import { entries, entriesOf, type Entry } from './changingTable.js';

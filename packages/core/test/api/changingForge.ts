@@ -1,6 +1,7 @@
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { Random } from '../../../../test/kit/random.js';
-import { bySince, byCursor, createClient, defineApi, listing, rowOf, type Source } from '../../src/index.js';
+import { createClient, type Source } from '../../src/index.js';
+import { bySince, byCursor, defineApi, listing, rowOf } from '../../src/api/index.js';
 import { ChangingTable, overlap, type Entry } from './changingTable.js';
 import { serve, type Said } from './servedApi.js';
 

@@ -1,5 +1,6 @@
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { bySince, createClient, defineApi, listing, type Source } from '../../src/index.js';
+import { createClient, type Source } from '../../src/index.js';
+import { bySince, defineApi, listing } from '../../src/api/index.js';
 import { serve, type Said } from './servedApi.js';
 
 /** A row of the table. */

@@ -1,24 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import {
-  bearer,
-  byLink,
-  byOffset,
-  byPage,
   createClient,
-  defineApi,
-  listing,
   poll,
-  rateLimitHeaders,
   watch,
   type Change,
   type ClientEvent,
   type Link,
-  type PageHealth,
-  type Paging,
   type Snapshot,
   type Source,
   type WatchOptions,
 } from '../../src/index.js';
+import {
+  bearer,
+  byLink,
+  byOffset,
+  byPage,
+  defineApi,
+  listing,
+  rateLimitHeaders,
+  type Paging,
+} from '../../src/api/index.js';
+import type { PageHealth } from '../../src/kit.js';
 import { map } from 'rxjs';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { SkippingClock } from '../watch/skippingClock.js';

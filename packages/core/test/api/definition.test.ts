@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { byCursor, byLink, byOffset, byPage, defineApi, listing, onePage, sourcesOf } from '../../src/index.js';
-import { apisOf, basic, bearer, bodyKey, header, noAuth, oauth2, pathKey, queryKey } from '../../src/index.js';
-import { type Auth, ConfigError, createClient, rateLimitHeaders, sign } from '../../src/index.js';
+import { byCursor, byLink, byOffset, byPage, defineApi, listing, onePage, sourcesOf } from '../../src/api/index.js';
+import { apisOf, basic, bearer, bodyKey, header, noAuth, oauth2, pathKey, queryKey } from '../../src/api/index.js';
+import { ConfigError, createClient } from '../../src/index.js';
+import { type Auth, rateLimitHeaders, sign } from '../../src/api/index.js';
 import { openListing, serve } from './servedApi.js';
 import { isApiSource } from '../../src/api/apiSource.js';
 

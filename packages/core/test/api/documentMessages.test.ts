@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { documentMessages } from '../../src/api/documentMessages.js';
-import { byCursor, listing } from '../../src/index.js';
+import { byCursor, listing } from '../../src/api/index.js';
 import { openListing, serve } from './servedApi.js';
 
 test.each([

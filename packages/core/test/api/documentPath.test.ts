@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { documentPath } from '../../src/api/documentPath.js';
-import { byConnection, byCursor, byKeyset, byLink, byPage, bySince, listing, type Paging } from '../../src/index.js';
+import {
+  byConnection,
+  byCursor,
+  byKeyset,
+  byLink,
+  byPage,
+  bySince,
+  listing,
+  type Paging,
+} from '../../src/api/index.js';
 import { openListing, serve } from './servedApi.js';
 import { documentReader } from '../../src/source/documentReader.js';
 

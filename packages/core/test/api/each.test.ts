@@ -1,19 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { someOf } from '../../../../scripts/testEffort.js';
 import { Random } from '../../../../test/kit/random.js';
+import { createClient, exportTo, memoryState, type Change } from '../../src/index.js';
 import {
   byCursor,
   byOffset,
-  createClient,
   defineApi,
-  exportTo,
   listing,
-  memoryState,
   rowOf,
-  type Change,
   type Listing,
   type ListingDefinition,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
 import { hashPlan } from '../../src/sink/findCheckpoint.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { emptyDisk, exportedOn, exportOn, loggedOn } from './exportedForge.js';

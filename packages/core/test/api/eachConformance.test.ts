@@ -1,6 +1,7 @@
 import { serveListing, testSource, type SourceFixture } from '@sluice/testing';
 import { describe } from 'vitest';
-import { type Client, createClient, defineApi } from '../../src/index.js';
+import { type Client, createClient } from '../../src/index.js';
+import { defineApi } from '../../src/api/index.js';
 import { allBut, notPaged } from '../../../testing/test/offering.js';
 import { ChangingForge, forgeApi, type TableEntry } from './changingForge.js';
 import { answerOf, issuesOf, reposOf, type Issue } from './parentsApi.js';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createClient, defineApi, listing, onePage, rowOf } from '../../src/index.js';
+import { createClient } from '../../src/index.js';
+import { defineApi, listing, onePage, rowOf } from '../../src/api/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { serve } from './servedApi.js';
 

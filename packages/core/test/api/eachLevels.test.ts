@@ -3,18 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import {
-  bySince,
-  createClient,
-  defineApi,
-  exportTo,
-  listing,
-  memoryState,
-  onePage,
-  rowOf,
-  sourcesOf,
-  type Change,
-} from '../../src/index.js';
+import { createClient, exportTo, memoryState, type Change } from '../../src/index.js';
+import { bySince, defineApi, listing, onePage, rowOf, sourcesOf } from '../../src/api/index.js';
 import { fileSink, fileState } from '../../src/node/index.js';
 import { forkChild } from '../node/forkChild.js';
 import { newProcess } from '../node/simulatedExport.js';

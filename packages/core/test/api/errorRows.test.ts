@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createClient } from '../../src/index.js';
 import {
   byOffset,
   byPage,
-  createClient,
   defineApi,
   graphqlErrors,
   listing,
   onePage,
   rowOf,
-  type DocumentReader,
   type ListingDefinition,
   type Responses,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
+import type { DocumentReader } from '../../src/kit.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { openListing, serve, type Said } from './servedApi.js';
 

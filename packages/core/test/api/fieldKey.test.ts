@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { listing, type ListingKey, memoryState, onePage, type RowKey } from '../../src/index.js';
+import { memoryState, type RowKey } from '../../src/index.js';
+import { listing, type ListingKey, onePage } from '../../src/api/index.js';
 import { openListing, serve } from './servedApi.js';
 
 const common = { path: '/items', paging: onePage(), rows: 'items', columns: ['id'] } as const;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createClient, exportTo, memoryState } from '../../src/index.js';
 import {
   byCursor,
   byKeyset,
@@ -6,14 +7,11 @@ import {
   byPage,
   bySince,
   defineApi,
-  createClient,
-  exportTo,
   listing,
-  memoryState,
   rowOf,
   type FoundRows,
   type Paging,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { openListing, serve } from './servedApi.js';

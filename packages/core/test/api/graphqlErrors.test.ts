@@ -2,25 +2,27 @@ import { take } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
+  changes,
+  createClient,
+  isTransient,
+  memoryState,
+  poll,
+  type ClientEvent,
+  type RetryOptions,
+} from '../../src/index.js';
+import {
   bearer,
   byConnection,
   byCursor,
-  changes,
-  createClient,
   defineApi,
   graphqlErrors,
-  isTransient,
   listing,
-  memoryState,
-  poll,
   rowOf,
   type Auth,
-  type ClientEvent,
-  type PageHealth,
   type ResponseKind,
   type Responses,
-  type RetryOptions,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
+import type { PageHealth } from '../../src/kit.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { serve, type Said } from './servedApi.js';
 

@@ -1,17 +1,9 @@
 import { identity } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import {
-  byCursor,
-  byOffset,
-  exportTo,
-  listing,
-  memoryState,
-  type ArrayFormat,
-  type Json,
-  type Listing,
-  type Sink,
-} from '../../src/index.js';
+import { exportTo, memoryState, type Json, type Sink } from '../../src/index.js';
+import { byCursor, byOffset, listing, type Listing } from '../../src/api/index.js';
+import type { ArrayFormat } from '../../src/kit.js';
 import { compareSettings, hashPlan } from '../../src/sink/findCheckpoint.js';
 import { numbered, openListing, serve } from './servedApi.js';
 

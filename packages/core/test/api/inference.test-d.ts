@@ -1,16 +1,7 @@
 import * as v from 'valibot';
 import { z } from 'zod';
-import {
-  byCursor,
-  createClient,
-  defineApi,
-  listing,
-  rowOf,
-  type ApiSource,
-  type Change,
-  type Source,
-  type StateStore,
-} from '../../src/index.js';
+import { createClient, type Change, type Source, type StateStore } from '../../src/index.js';
+import { byCursor, defineApi, listing, rowOf, type ApiSource } from '../../src/api/index.js';
 
 declare const baseUrl: string;
 declare const state: StateStore;

@@ -1,18 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import { createClient, exportTo, memoryState } from '../../src/index.js';
 import {
   byLink,
   bySince,
-  createClient,
   defineApi,
-  exportTo,
   listing,
-  memoryState,
   noAuth,
   queryKey,
   type LinkOptions,
   type Listing,
   type ListingDefinition,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
 import { keepParams, lostParams, pageNumberIn } from '../../src/api/lostParams.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { recordingSink } from '../sink/recordingSink.js';

@@ -1,12 +1,6 @@
-import {
-  byCursor,
-  createClient,
-  defineApi,
-  listing,
-  type ListingDefinition,
-  rowOf,
-  type RowFormat,
-} from '../../src/index.js';
+import { createClient } from '../../src/index.js';
+import { byCursor, defineApi, listing, type ListingDefinition, rowOf } from '../../src/api/index.js';
+import type { RowFormat } from '../../src/kit.js';
 import type { Said } from './servedApi.js';
 
 /** The number of runs of each test of each project; a status for one that is refused. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { byCursor, graphqlErrors, listing, type ListingDefinition } from '../../src/index.js';
+import { byCursor, graphqlErrors, listing, type ListingDefinition } from '../../src/api/index.js';
 import type { StandardSchema } from '../../src/api/standardSchema.js';
 import { openListing, serve } from './servedApi.js';
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createClient, exportTo, memoryState, type ClientEvent } from '../../src/index.js';
 import {
   byConnection,
   byCursor,
@@ -8,17 +9,13 @@ import {
   byOffset,
   byPage,
   bySince,
-  createClient,
   defineApi,
-  exportTo,
   listing,
-  memoryState,
   noAuth,
-  type ClientEvent,
   type Listing,
   type Paging,
   type Responses,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { numbered, serve, type Said } from './servedApi.js';

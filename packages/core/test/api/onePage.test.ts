@@ -1,16 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import {
-  byCursor,
-  byHeader,
-  byLink,
-  createClient,
-  defineApi,
-  listing,
-  noAuth,
-  onePage,
-  type ApiResponse,
-  type Paging,
-} from '../../src/index.js';
+import { createClient } from '../../src/index.js';
+import { byCursor, byHeader, byLink, defineApi, listing, noAuth, onePage, type Paging } from '../../src/api/index.js';
+import type { ApiResponse } from '../../src/kit.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { numbered, openListing, serve } from './servedApi.js';
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createSource, exportTo, poll, watch, SluiceError, type Sink, type SourceDefinition } from '../../src/index.js';
 import {
   basic,
   byConnection,
@@ -9,21 +10,14 @@ import {
   byOffset,
   byPage,
   bySince,
-  createSource,
   defineApi,
-  exportTo,
   graphqlErrors,
   header,
   listing,
   oauth2,
-  poll,
   queryKey,
   rowOf,
-  watch,
-  SluiceError,
-  type Sink,
-  type SourceDefinition,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
 
 const paging = byPage({ param: 'page' });
 const items = { path: '/items', paging, rows: 'items', columns: ['id'] } as const;

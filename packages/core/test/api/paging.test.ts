@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createClient, type Json, type Position, type Source } from '../../src/index.js';
 import {
   byConnection,
   byCursor,
@@ -8,17 +9,13 @@ import {
   byLink,
   byOffset,
   byPage,
-  createClient,
   defineApi,
   listing,
   queryKey,
-  type Json,
   type MoreOptions,
   type PageSize,
   type Paging,
-  type Position,
-  type Source,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
 import { numbered, openListing, serve, type Asked, type Said } from './servedApi.js';
 import { cursorOf } from '../../src/api/paging.js';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { byCursor, listing } from '../../src/index.js';
+import { byCursor, listing } from '../../src/api/index.js';
 import { openListing, serve } from './servedApi.js';
 import type { Query } from '../../src/http/query.js';
 import type { StandardSchema } from '../../src/api/standardSchema.js';

@@ -1,16 +1,15 @@
+import { createClient, type RowKey } from '../../src/index.js';
 import {
   byCursor,
   byPage,
-  createClient,
   defineApi,
   listing,
   rowOf,
   type Paging,
-  type RowFormat,
-  type RowKey,
   type Responses,
   type RowOfOptions,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
+import type { RowFormat } from '../../src/kit.js';
 import type { Said } from './servedApi.js';
 
 /** A parent: how many rows its listing has, or the status with which it is refused. */

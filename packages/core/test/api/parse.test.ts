@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { byLink, byOffset, listing, isTransient, parseJson } from '../../src/index.js';
+import { isTransient, parseJson } from '../../src/index.js';
+import { byLink, byOffset, listing } from '../../src/api/index.js';
 import { openListing, serve } from './servedApi.js';
 
 const base = { path: '/rows', paging: byLink(), rows: '', columns: ['id'], version: '1' } as const;

@@ -1,18 +1,8 @@
 import { lastValueFrom, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import {
-  byCursor,
-  byPage,
-  bySince,
-  createClient,
-  defineApi,
-  exportTo,
-  listing,
-  memoryState,
-  rowOf,
-  type Listing,
-} from '../../src/index.js';
+import { createClient, exportTo, memoryState } from '../../src/index.js';
+import { byCursor, byPage, bySince, defineApi, listing, rowOf, type Listing } from '../../src/api/index.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { openListing, serve } from './servedApi.js';
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
+import { createClient, ExactNumber, exportTo, memoryState, watch } from '../../src/index.js';
 import {
   bodyKey,
   byCursor,
@@ -9,20 +10,15 @@ import {
   byOffset,
   byPage,
   bySince,
-  createClient,
   defineApi,
-  ExactNumber,
-  exportTo,
   header,
   listing,
-  memoryState,
   noAuth,
   queryKey,
   rowOf,
-  watch,
   type Paging,
   type RequestPlace,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
 import { fileState } from '../../src/node/index.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { SkippingClock } from '../watch/skippingClock.js';
@@ -282,7 +278,7 @@ describe('R13 a number beyond 2^53', () => {
 
   test('is a number also for a plugin that has its own copy of this package', async () => {
     vi.resetModules();
-    const own = await import('../../src/index.js');
+    const own = { ...(await import('../../src/index.js')), ...(await import('../../src/api/index.js')) };
     expect(own.ExactNumber).not.toBe(ExactNumber);
     const server = await serve((_url, nth) => ({ text: `{"items":[{"id":${ids[nth - 1]}}],"more":${nth < 3}}` }));
     const items = own.listing({

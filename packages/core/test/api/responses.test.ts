@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { createClient, type ClientEvent, type Link, type RetryOptions } from '../../src/index.js';
 import {
   bearer,
   bodyKey,
   byCursor,
   byLink,
   byPage,
-  createClient,
   defineApi,
   listing,
   login,
@@ -13,11 +13,8 @@ import {
   onePage,
   queryKey,
   rowOf,
-  type ClientEvent,
-  type Link,
   type Responses,
-  type RetryOptions,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { FakeClock } from '../fakeClock.js';
 import { numbered, openListing, serve, type Said } from './servedApi.js';

@@ -1,7 +1,8 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { createClient, defineApi, type ApiOptions, type ClientOptions, type Listing } from '../../src/index.js';
+import { createClient, type ClientOptions } from '../../src/index.js';
+import { defineApi, type ApiOptions, type Listing } from '../../src/api/index.js';
 
 /** What a server says to one request. */
 export interface Said {

@@ -1,5 +1,6 @@
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import type { Paging, Source } from '../../src/index.js';
+import type { Source } from '../../src/index.js';
+import type { Paging } from '../../src/api/index.js';
 import { answerOf, clientOf, type EachIssue, type Issue, type Kept, type Repo } from './parentsApi.js';
 import { serve, type Said } from './servedApi.js';
 

@@ -1,6 +1,7 @@
 import { serveListing, testSource } from '@sluice/testing';
 import { describe } from 'vitest';
-import { byOffset, byPage, bySince, createClient, defineApi, listing } from '../../src/index.js';
+import { createClient } from '../../src/index.js';
+import { byOffset, byPage, bySince, defineApi, listing } from '../../src/api/index.js';
 import { allBut } from '../../../testing/test/offering.js';
 
 const rows = Array.from({ length: 37 }, (_, id) => ({ id, at: 1_767_225_600 + id * 600.5 }));

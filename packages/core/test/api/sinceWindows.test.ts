@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { byOffset, bySince, ConfigError, listing, type SinceOptions } from '../../src/index.js';
+import { ConfigError } from '../../src/index.js';
+import { byOffset, bySince, listing, type SinceOptions } from '../../src/api/index.js';
 import { openListing, serve } from './servedApi.js';
 
 const options = {

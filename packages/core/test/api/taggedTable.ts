@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { byCursor, listing, type Listing, type ListingDefinition } from '../../src/index.js';
+import { byCursor, listing, type Listing, type ListingDefinition } from '../../src/api/index.js';
 import { type Asked, type Said, serve } from './servedApi.js';
 
 export interface Row {

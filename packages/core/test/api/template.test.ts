@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { byLink, createClient, defineApi, type Listing, listing, noAuth, rowOf } from '../../src/index.js';
+import { createClient } from '../../src/index.js';
+import { byLink, defineApi, type Listing, listing, noAuth, rowOf } from '../../src/api/index.js';
 import { openListing, serve } from './servedApi.js';
 
 const common = { paging: byLink(), rows: 'items', columns: ['id'] } as const;

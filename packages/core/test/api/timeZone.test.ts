@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { bySince, ConfigError, type SinceOptions } from '../../src/index.js';
+import { ConfigError } from '../../src/index.js';
+import { bySince, type SinceOptions } from '../../src/api/index.js';
 import { parseTime, printTime } from '../../src/api/timeFormat.js';
 import { timeZone } from '../../src/api/timeZone.js';
 

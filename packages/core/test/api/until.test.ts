@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { exportTo, createClient, memoryState, type Position, type Source } from '../../src/index.js';
 import {
   byCursor,
   byKeyset,
@@ -7,20 +8,15 @@ import {
   byPage,
   bySince,
   defineApi,
-  exportTo,
-  createClient,
   graphqlErrors,
   listing,
-  memoryState,
   noAuth,
   onePage,
   rowOf,
   type Listing,
   type ListingDefinition,
   type Paging,
-  type Position,
-  type Source,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { numbered, openListing, serve, type Said } from './servedApi.js';

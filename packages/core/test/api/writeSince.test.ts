@@ -1,15 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  byCursor,
-  bySince,
-  ConfigError,
-  exportTo,
-  listing,
-  memoryState,
-  type Paging,
-  type SinceOptions,
-  type StateStore,
-} from '../../src/index.js';
+import { ConfigError, exportTo, memoryState, type StateStore } from '../../src/index.js';
+import { byCursor, bySince, listing, type Paging, type SinceOptions } from '../../src/api/index.js';
 import { type SinceWriting, writeSince } from '../../src/api/writeSince.js';
 import { timeZone } from '../../src/api/timeZone.js';
 import { recordingSink } from '../sink/recordingSink.js';

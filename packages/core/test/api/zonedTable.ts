@@ -1,15 +1,5 @@
-import {
-  bySince,
-  type Clock,
-  createClient,
-  defineApi,
-  listing,
-  onePage,
-  byOffset,
-  byPage,
-  type SinceOptions,
-  type Source,
-} from '../../src/index.js';
+import { type Clock, createClient, type Source } from '../../src/index.js';
+import { bySince, defineApi, listing, onePage, byOffset, byPage, type SinceOptions } from '../../src/api/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import type { Random } from '../../../../test/kit/random.js';
 import type { Said } from './servedApi.js';

@@ -2,28 +2,30 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import {
+  type Client,
+  ConfigError,
+  createClient,
+  exportTo,
+  type Link,
+  memoryState,
+  systemClock,
+  type ClientOptions,
+} from '../../src/index.js';
+import {
   type Auth,
   basic,
   bearer,
   byLink,
-  type Client,
-  ConfigError,
-  createClient,
   defineApi,
-  exportTo,
   header,
-  type Link,
   listing,
-  memoryState,
   noAuth,
   pathKey,
   queryKey,
   sharedKey,
-  Secrets,
   type Secret,
-  systemClock,
-  type ClientOptions,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
+import { Secrets } from '../../src/kit.js';
 import { unlimited } from '../../src/http/limit/localLimiter.js';
 import { FakeClock } from '../fakeClock.js';
 import { recordingSink } from '../sink/recordingSink.js';

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createClient, createSender, type ClientEvent } from '../../src/index.js';
+import { createClient, type ClientEvent } from '../../src/index.js';
+import { createSender } from '../../src/kit.js';
 import { testApi } from './children/testApi.js';
 import { keyEchoes, uuidKey } from './keyEchoes.js';
 import { answer, startServer } from './scriptedServer.js';

@@ -1,16 +1,14 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
-  byCursor,
   createClient,
-  defineApi,
   exportTo,
-  listing,
   SluiceError,
   type ClientEvent,
   type Link,
   type Page,
   type Sink,
 } from '../../src/index.js';
+import { byCursor, defineApi, listing } from '../../src/api/index.js';
 import { serve } from '../api/servedApi.js';
 import { canary, expectNoKey } from './canary.js';
 

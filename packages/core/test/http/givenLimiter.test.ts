@@ -1,17 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import {
-  bearer,
-  createClient,
-  type Client,
-  type Endpoint,
-  type EndpointOptions,
-  type Limiter,
-  type LimiterState,
-  type Permit,
-  type Plugin,
-  rateLimitHeaders,
-} from '../../src/index.js';
+import { createClient, type Client, type Endpoint, type LimiterState, type Plugin } from '../../src/index.js';
+import { bearer, rateLimitHeaders } from '../../src/api/index.js';
+import type { EndpointOptions, Limiter, Permit } from '../../src/kit.js';
 import { BothLimiters } from '../../src/http/limit/bothLimiters.js';
 import { FakeClock } from '../fakeClock.js';
 import { ok, startServer } from './scriptedServer.js';

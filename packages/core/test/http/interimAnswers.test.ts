@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createSender } from '../../src/index.js';
+import { createSender } from '../../src/kit.js';
 import { openTransport } from './openTransport.js';
 import { ok, portOf, startServer, type Answer } from './scriptedServer.js';
 

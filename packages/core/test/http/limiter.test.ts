@@ -3,7 +3,8 @@ import Bottleneck from 'bottleneck';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { LocalLimiter, unlimited } from '../../src/http/limit/localLimiter.js';
-import { ConfigError, type Limit, type Limiter, type LimiterState, type Permit } from '../../src/index.js';
+import { ConfigError, type Limit, type LimiterState } from '../../src/index.js';
+import type { Limiter, Permit } from '../../src/kit.js';
 import { FakeClock } from '../fakeClock.js';
 
 // Bottleneck's own timers and its clock are turned by vitest, those of ours by hand.

@@ -1,4 +1,4 @@
-import type { Limiter } from '../../src/index.js';
+import type { Limiter } from '../../src/kit.js';
 import type { FakeClock } from '../fakeClock.js';
 
 /** A limiter whose permits a test grants one by one. */

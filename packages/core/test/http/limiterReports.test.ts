@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createClient, type ClientOptions, type Hooks, type LimiterEvent } from '../../src/index.js';
+import { createClient, type ClientOptions, type Hooks } from '../../src/index.js';
+import type { LimiterEvent } from '../../src/kit.js';
 import { LocalLimiter } from '../../src/http/limit/localLimiter.js';
 import type { LimiterState } from '../../src/http/limit/limiterTypes.js';
 import { LimiterReports } from '../../src/http/limit/limiterReports.js';

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { checkPlugin, createClient, type Endpoint, type Limiter, type Link } from '../../src/index.js';
+import { createClient, type Endpoint, type Link } from '../../src/index.js';
+import { checkPlugin, type Limiter } from '../../src/kit.js';
 import { unlimited } from '../../src/http/limit/localLimiter.js';
 import { FakeClock } from '../fakeClock.js';
 import { canary } from './canary.js';

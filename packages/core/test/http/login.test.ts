@@ -1,5 +1,6 @@
 import { firstValueFrom } from 'rxjs';
 import { describe, expect, test } from 'vitest';
+import { exportTo, memoryState } from '../../src/index.js';
 import {
   type Auth,
   basic,
@@ -8,15 +9,13 @@ import {
   byLink,
   type Credential,
   defineApi,
-  exportTo,
   header,
   listing,
   login,
   type LoginOptions,
-  memoryState,
   noAuth,
   oauth2,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { limiterByHand } from './limiterByHand.js';

@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { byCursor, listing, poll } from '../../src/index.js';
+import { poll } from '../../src/index.js';
+import { byCursor, listing } from '../../src/api/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { openListing } from '../api/servedApi.js';
 import { SkippingClock } from '../watch/skippingClock.js';

@@ -1,16 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import {
-  byCursor,
-  type ClientOptions,
-  createClient,
-  defineApi,
-  listing,
-  byPage,
-  oauth2,
-  Secrets,
-} from '../../src/index.js';
-import type { ApiOptions, OAuth2Options, SavedToken } from '../../src/index.js';
+import { type ClientOptions, createClient } from '../../src/index.js';
+import { byCursor, defineApi, listing, byPage, oauth2 } from '../../src/api/index.js';
+import { Secrets } from '../../src/kit.js';
+import type { ApiOptions, OAuth2Options, SavedToken } from '../../src/api/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { limiterByHand } from './limiterByHand.js';
 import { type Arrived, type RecordingServer, recordingServer, type Reply } from './recordingServer.js';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { addressOf, checkBaseUrl, isLoopback } from '../../src/http/origin.js';
-import { ConfigError, createClient, type Link, type TransportRequest } from '../../src/index.js';
+import { ConfigError, createClient, type Link } from '../../src/index.js';
+import type { TransportRequest } from '../../src/kit.js';
 import { isRecord } from '../../src/values.js';
 import { canary, expectNoKey } from './canary.js';
 import { testApi } from './children/testApi.js';

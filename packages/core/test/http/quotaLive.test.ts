@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
 import { someOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { createClient, defineApi, listing, byPage, rateLimitHeaders } from '../../src/index.js';
+import { createClient } from '../../src/index.js';
+import { defineApi, listing, byPage, rateLimitHeaders } from '../../src/api/index.js';
 import { fixedWindow, githubWindow, type QuotaServer } from './quotaServers.js';
 import { portOf } from './scriptedServer.js';
 

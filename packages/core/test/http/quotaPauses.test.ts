@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { LocalLimiter, unlimited } from '../../src/http/limit/localLimiter.js';
-import type { Limiter } from '../../src/index.js';
+import type { Limiter } from '../../src/kit.js';
 import { FakeClock } from '../fakeClock.js';
 import { openQuotaApi, patientClock, type QuotaApi } from './quotaRun.js';
 import { fixedWindow, githubWindow, type QuotaAnswer } from './quotaServers.js';

@@ -1,13 +1,7 @@
 import { Random } from '../../../../test/kit/random.js';
 import type { Adapter, AttemptResponse, AttemptRequest } from '../../src/http/adapter/adapter.js';
-import {
-  createClient,
-  definePlugin,
-  rateLimitHeaders,
-  type ClientEvent,
-  type ClientOptions,
-  type RateLimitHeadersOptions,
-} from '../../src/index.js';
+import { createClient, definePlugin, type ClientEvent, type ClientOptions } from '../../src/index.js';
+import { rateLimitHeaders, type RateLimitHeadersOptions } from '../../src/api/index.js';
 import type { EndpointOptions } from '../../src/plugins/plugin.js';
 import { FakeClock } from '../fakeClock.js';
 import type { QuotaServer } from './quotaServers.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { rateLimitHeaders } from '../../src/index.js';
+import { rateLimitHeaders } from '../../src/api/index.js';
 
 const now = Date.UTC(2030, 0, 1);
 const epoch = now / 1000;

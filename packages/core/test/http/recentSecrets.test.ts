@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
 import { RecentSecrets } from '../../src/http/credentials/recentSecrets.js';
-import { Secrets } from '../../src/index.js';
+import { Secrets } from '../../src/kit.js';
 import { FakeClock } from '../fakeClock.js';
 
 const hour = 3_600_000;

@@ -1,16 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createAdapter as createFetchAdapter } from '../../src/http/adapter/fetchAdapter.js';
 import { createAdapter as createNodeAdapter } from '../../src/http/adapter/nodeAdapter.js';
-import {
-  createClient,
-  byLink,
-  defineApi,
-  listing,
-  noAuth,
-  pathKey,
-  queryKey,
-  UnexpectedRedirectError,
-} from '../../src/index.js';
+import { createClient, UnexpectedRedirectError } from '../../src/index.js';
+import { byLink, defineApi, listing, noAuth, pathKey, queryKey } from '../../src/api/index.js';
 import { serve } from '../api/servedApi.js';
 import { canary } from './canary.js';
 import { openTransport } from './openTransport.js';

@@ -1,14 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  ConfigError,
-  exportTo,
-  NetworkError,
-  SluiceError,
-  targetRetries,
-  type ClientEvent,
-  type Outage,
-  type TargetRetryOptions,
-} from '../../src/index.js';
+import { ConfigError, exportTo, NetworkError, SluiceError, type ClientEvent } from '../../src/index.js';
+import { targetRetries, type Outage, type TargetRetryOptions } from '../../src/kit.js';
 import { FakeClock } from '../fakeClock.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
 import { recordingSink } from '../sink/recordingSink.js';

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createSender, type HttpEvent, type Sender } from '../../src/index.js';
+import { createSender, type HttpEvent, type Sender } from '../../src/kit.js';
 import { AdapterFault, type AttemptResponse } from '../../src/http/adapter/adapter.js';
 import { FakeClock } from '../fakeClock.js';
 import { answer, ok, startServer, type Answer, type ScriptedServer } from './scriptedServer.js';

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { exportTo, memoryState } from '../../src/index.js';
 import {
   type Auth,
   basic,
@@ -8,15 +9,13 @@ import {
   byLink,
   type Credential,
   defineApi,
-  exportTo,
   header,
   listing,
-  memoryState,
   noAuth,
   pathKey,
   queryKey,
   sharedKey,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { caught, clientsWith } from './openClient.js';
 import { recordingServer } from './recordingServer.js';

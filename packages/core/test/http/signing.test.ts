@@ -1,20 +1,17 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { type ClientOptions, exportTo, type Link, memoryState } from '../../src/index.js';
 import {
   bearer,
   byLink,
-  type ClientOptions,
   defineApi,
-  exportTo,
   header,
-  type Link,
   listing,
-  memoryState,
   queryKey,
   sign,
   type SignFunction,
   type UnsignedRequest,
-} from '../../src/index.js';
+} from '../../src/api/index.js';
 import { createAdapter } from '../../src/http/adapter/nodeAdapter.js';
 import { FakeClock } from '../fakeClock.js';
 import { recordingSink } from '../sink/recordingSink.js';

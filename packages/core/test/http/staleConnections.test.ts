@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Limiter } from '../../src/http/limit/limiterTypes.js';
 import { unlimited } from '../../src/http/limit/localLimiter.js';
-import { createSender, type HttpEvent } from '../../src/index.js';
+import { createSender, type HttpEvent } from '../../src/kit.js';
 import { FakeClock } from '../fakeClock.js';
 import { openTransport } from './openTransport.js';
 import { begun, hangUp, ok, reset, startServer, type Answer } from './scriptedServer.js';

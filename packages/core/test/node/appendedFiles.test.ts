@@ -11,7 +11,8 @@ import {
 import { gzipSync } from 'node:zlib';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { exportTo, HttpError, type ExportOptions, type RowFormat } from '../../src/index.js';
+import { exportTo, HttpError, type ExportOptions } from '../../src/index.js';
+import type { RowFormat } from '../../src/kit.js';
 import { fileSink, fileState, type FileTarget } from '../../src/node/index.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { fileOf, partitionsOf, type OnFetch } from './partitionRows.js';

@@ -23,9 +23,9 @@ import {
   SinkError,
   type ExportOptions,
   type ExportReport,
-  type RowFormat,
   type Source,
 } from '../../src/index.js';
+import type { RowFormat } from '../../src/kit.js';
 import { fileSink, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
 import { createDiscoveringSource } from '../../src/source/source.js';
 import { faultyFileSystem, systemError, type DiskCall, type DiskFault } from './faultyFileSystem.js';

@@ -11,7 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { CheckpointError, SinkError, type StateLog } from '../../src/index.js';
+import { CheckpointError, SinkError } from '../../src/index.js';
+import type { StateLog } from '../../src/kit.js';
 import { fileState, nodeFileSystem, type FileSystem } from '../../src/node/index.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
 import { simulatedDisk } from './simulatedDisk.js';

@@ -1,4 +1,5 @@
-import { createSource, type RowFormat, type Source } from '../../src/index.js';
+import { createSource, type Source } from '../../src/index.js';
+import type { RowFormat } from '../../src/kit.js';
 
 /** Rows as plain lines below a header, so that each byte can be told by hand. */
 export const textFormat: RowFormat<string> = {

@@ -8,10 +8,8 @@ import {
   watch,
   type ClientEvent,
   type ClientOptions,
-  type CommitEvent,
-  type PageEvent,
-  type SettledEvent,
 } from '../../src/index.js';
+import type { CommitEvent, PageEvent, SettledEvent } from '../../src/kit.js';
 import { FakeClock } from '../fakeClock.js';
 import { canary } from '../http/canary.js';
 import { testApi } from '../http/children/testApi.js';

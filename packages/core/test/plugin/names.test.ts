@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import {
-  checkPlugin,
   createClient,
   definePlugin,
   memoryState,
@@ -9,6 +8,7 @@ import {
   type Plugin,
   type Sink,
 } from '../../src/index.js';
+import { checkPlugin } from '../../src/kit.js';
 import { canary } from '../http/canary.js';
 import { noting } from './noting.js';
 import { thrownBy } from '../../../../test/kit/thrownBy.js';

@@ -1,14 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import {
-  causeOf,
-  healthLevel,
-  healthText,
-  RunJudge,
-  type ClientEvent,
-  type Delivery,
-  type LimiterEvent,
-  type RunHealth,
-} from '../../src/index.js';
+import type { ClientEvent } from '../../src/index.js';
+import { causeOf, healthLevel, healthText, RunJudge, type RunHealth } from '../../src/health/index.js';
+import type { Delivery, LimiterEvent } from '../../src/kit.js';
 
 const route = 'test.rows';
 const error = (status: number) => ({ name: 'HttpError', message: 'It failed.', code: 'http', details: { status } });

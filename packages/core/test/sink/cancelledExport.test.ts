@@ -1,14 +1,7 @@
 import { map } from 'rxjs';
 import { describe, expect, test } from 'vitest';
-import {
-  ConfigError,
-  exportTo,
-  memoryState,
-  systemClock,
-  type Page,
-  type Sink,
-  type SinkContext,
-} from '../../src/index.js';
+import { ConfigError, exportTo, memoryState, systemClock, type Page, type Sink } from '../../src/index.js';
+import type { SinkContext } from '../../src/kit.js';
 import { decodeCheckpoint } from '../../src/sink/checkpoint.js';
 import { FakeClock } from '../fakeClock.js';
 import { startHoldings, type Row } from '../sandboxSource.js';

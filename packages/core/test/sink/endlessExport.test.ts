@@ -1,18 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  exportTo,
-  memoryState,
-  SinkError,
-  watch,
-  type Change,
-  type Page,
-  type PageSource,
-  type SinkContext,
-  type SinkWriter,
-  type StateStore,
-} from '../../src/index.js';
+import { exportTo, memoryState, SinkError, watch, type Change, type Page, type StateStore } from '../../src/index.js';
+import type { PageSource, SinkContext, SinkWriter } from '../../src/kit.js';
 import { fileSink, nodeFileSystem, type FileSystem } from '../../src/node/index.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat, textOf } from '../node/textRows.js';

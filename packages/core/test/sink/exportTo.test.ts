@@ -9,11 +9,11 @@ import {
   exportTo,
   memoryState,
   type Page,
-  type SinkContext,
   SinkError,
   type Source,
   type StateStore,
 } from '../../src/index.js';
+import type { SinkContext } from '../../src/kit.js';
 import { decodeCheckpoint } from '../../src/sink/checkpoint.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
 import { recordingSink } from './recordingSink.js';

@@ -6,10 +6,10 @@ import {
   type Json,
   memoryState,
   type Sink,
-  type SinkWriter,
   type StateStore,
   writeTo,
 } from '../../src/index.js';
+import type { SinkWriter } from '../../src/kit.js';
 import { FakeClock } from '../fakeClock.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
 import { recordingSink, type Recording } from './recordingSink.js';

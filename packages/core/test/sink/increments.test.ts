@@ -3,18 +3,16 @@ import { join } from 'node:path';
 import { filter, map } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import {
-  bySince,
   createClient,
   createSource,
-  defineApi,
   exportTo,
-  listing,
   memoryState,
   systemClock,
   type ExportOptions,
   type Source,
   type StateStore,
 } from '../../src/index.js';
+import { bySince, defineApi, listing } from '../../src/api/index.js';
 import { ChangingTable, entriesOf, overlap, type Entry } from '../api/changingTable.js';
 import { serve } from '../api/servedApi.js';
 import { fileSink } from '../../src/node/index.js';

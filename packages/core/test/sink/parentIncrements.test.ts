@@ -3,21 +3,16 @@ import { describe, expect, test } from 'vitest';
 import { someOf } from '../../../../scripts/testEffort.js';
 import { Random } from '../../../../test/kit/random.js';
 import {
-  bySince,
   createClient,
-  decodeCheckpoint,
-  defineApi,
   exportTo,
-  listing,
   memoryState,
-  onePage,
-  rowOf,
   type Json,
   type ExportOptions,
   type ExportReport,
-  type StateLog,
   type StateStore,
 } from '../../src/index.js';
+import { bySince, defineApi, listing, onePage, rowOf } from '../../src/api/index.js';
+import { decodeCheckpoint, type StateLog } from '../../src/kit.js';
 import { fileSink, fileState } from '../../src/node/index.js';
 import { byLine, ChangingForge, keptOf, type TableEntry } from '../api/changingForge.js';
 import { emptyDisk } from '../api/exportedForge.js';

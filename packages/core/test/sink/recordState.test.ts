@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { recordState, type RecordLists, type StateStore } from '@sluice/core';
+import type { StateStore } from '@sluice/core';
+import { recordState, type RecordLists } from '@sluice/core/kit';
 
 /** Lists in memory, which say when they are opened and closed. */
 function openable({ failing = [] }: { failing?: readonly number[] } = {}) {

@@ -1,4 +1,5 @@
-import type { Json, Sink, SinkContext, SinkPage } from '../../src/index.js';
+import type { Json, Sink } from '../../src/index.js';
+import type { SinkContext, SinkPage } from '../../src/kit.js';
 
 /** A target in memory that survives its writers, as a file survives a process. */
 export interface Recording<T> extends Sink<T> {

@@ -1,19 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import {
-  byCursor,
-  byLink,
-  byOffset,
-  byPage,
-  bySince,
   createSource,
   exportTo,
-  listing,
   memoryState,
   type ExportOptions,
   type ExportReport,
-  type Paging,
   type Source,
 } from '../../src/index.js';
+import { byCursor, byLink, byOffset, byPage, bySince, listing, type Paging } from '../../src/api/index.js';
 import { map } from 'rxjs';
 import { openListing, serve } from '../api/servedApi.js';
 import { killedAtPage } from './killedAtPage.js';

@@ -1,18 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
-import {
-  byCursor,
-  byOffset,
-  byPage,
-  bySince,
-  ConfigError,
-  exportTo,
-  listing,
-  memoryState,
-  type SinceOptions,
-  type Source,
-  type StateStore,
-} from '../../src/index.js';
+import { ConfigError, exportTo, memoryState, type Source, type StateStore } from '../../src/index.js';
+import { byCursor, byOffset, byPage, bySince, listing, type SinceOptions } from '../../src/api/index.js';
 import { openListing, type Said, serve } from '../api/servedApi.js';
 import { killedAtPage } from './killedAtPage.js';
 import { type Recording, recordingSink } from './recordingSink.js';

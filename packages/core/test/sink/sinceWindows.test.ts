@@ -3,25 +3,25 @@ import { someOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { Random } from '../../../../test/kit/random.js';
 import {
-  byOffset,
-  byPage,
-  bySince,
   createClient,
-  defineApi,
   exportTo,
-  listing,
   memoryState,
-  onePage,
-  rowOf,
   type Clock,
   type Json,
-  type RowFormat,
-  type SinceOptions,
-  type SinkContext,
-  type SinkPage,
   type Source,
   type StateStore,
 } from '../../src/index.js';
+import {
+  byOffset,
+  byPage,
+  bySince,
+  defineApi,
+  listing,
+  onePage,
+  rowOf,
+  type SinceOptions,
+} from '../../src/api/index.js';
+import type { RowFormat, SinkContext, SinkPage } from '../../src/kit.js';
 import { ListingIncrement } from '../../src/sink/listingIncrement.js';
 import { fileSink, fileState } from '../../src/node/index.js';
 import { emptyDisk } from '../api/exportedForge.js';

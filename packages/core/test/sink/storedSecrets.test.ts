@@ -1,16 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import {
-  byCursor,
-  bySince,
-  createClient,
-  defineApi,
-  exportTo,
-  listing,
-  recordState,
-  rowOf,
-  type Paging,
-} from '../../src/index.js';
+import { createClient, exportTo } from '../../src/index.js';
+import { byCursor, bySince, defineApi, listing, rowOf, type Paging } from '../../src/api/index.js';
+import { recordState } from '../../src/kit.js';
 import { openListing, serve } from '../api/servedApi.js';
 import { recordingSink } from './recordingSink.js';
 

@@ -1,22 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import {
-  byCursor,
-  byOffset,
-  byPage,
-  bySince,
   createClient,
-  defineApi,
   exportTo,
-  listing,
   memoryState,
-  rowOf,
   type ExportOptions,
   type ExportReport,
-  type Paging,
   type Sink,
   type Source,
-  type WalkEnd,
 } from '../../src/index.js';
+import { byCursor, byOffset, byPage, bySince, defineApi, listing, rowOf, type Paging } from '../../src/api/index.js';
+import type { WalkEnd } from '../../src/kit.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { openListing, serve } from '../api/servedApi.js';
 import { killedAtPage } from './killedAtPage.js';

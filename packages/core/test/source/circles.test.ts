@@ -1,19 +1,8 @@
 // @module-tag slow
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  byCursor,
-  byLink,
-  byOffset,
-  byPage,
-  createSource,
-  listing,
-  SluiceError,
-  type Page,
-  type Paging,
-  type Position,
-  type Source,
-} from '../../src/index.js';
+import { createSource, SluiceError, type Page, type Position, type Source } from '../../src/index.js';
+import { byCursor, byLink, byOffset, byPage, listing, type Paging } from '../../src/api/index.js';
 import { openListing, serve, type Said } from '../api/servedApi.js';
 import { startHoldings } from '../sandboxSource.js';
 

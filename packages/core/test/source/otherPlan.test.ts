@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { byCursor, byPage, listing, type Paging, type Position } from '../../src/index.js';
+import type { Position } from '../../src/index.js';
+import { byCursor, byPage, listing, type Paging } from '../../src/api/index.js';
 import { openListing, serve } from '../api/servedApi.js';
 
 const numbers = Array.from({ length: 60 }, (_, id) => ({ id }));

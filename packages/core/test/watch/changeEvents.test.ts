@@ -5,12 +5,12 @@ import {
   definePlugin,
   memoryState,
   watch,
-  type ChangeEvent,
   type Endpoint,
   type Hooks,
   type Source,
   type StateStore,
 } from '../../src/index.js';
+import type { ChangeEvent } from '../../src/kit.js';
 import { canary } from '../http/canary.js';
 import { SkippingClock } from './skippingClock.js';
 

@@ -1,4 +1,5 @@
-import type { Change, RowFormat } from '../../src/index.js';
+import type { Change } from '../../src/index.js';
+import type { RowFormat } from '../../src/kit.js';
 import type { Row } from './listing.js';
 
 /** Changes as lines of JSON. */

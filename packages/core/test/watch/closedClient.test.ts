@@ -1,6 +1,7 @@
 import { filter } from 'rxjs';
 import { expect, test } from 'vitest';
-import { exportTo, memoryState, poll, watch, type PageSource, type StateStore } from '../../src/index.js';
+import { exportTo, memoryState, poll, watch, type StateStore } from '../../src/index.js';
+import type { PageSource } from '../../src/kit.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
 import { recordingSink } from '../sink/recordingSink.js';
 

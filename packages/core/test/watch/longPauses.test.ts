@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { createClient, createSource, watch, type Endpoint, type PageHealth, type Plugin } from '../../src/index.js';
+import { createClient, createSource, watch, type Endpoint, type Plugin } from '../../src/index.js';
+import type { PageHealth } from '../../src/kit.js';
 import { FakeClock } from '../fakeClock.js';
 import { answer, ok, startServer, type ScriptedServer } from '../http/scriptedServer.js';
 

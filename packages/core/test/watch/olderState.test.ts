@@ -12,7 +12,8 @@ import {
 import { join } from 'node:path';
 import { filter, map, type OperatorFunction } from 'rxjs';
 import { describe, expect, test } from 'vitest';
-import { CheckpointError, exportTo, watch, type Change, type RowFormat } from '../../src/index.js';
+import { CheckpointError, exportTo, watch, type Change } from '../../src/index.js';
+import type { RowFormat } from '../../src/kit.js';
 import { fileSink, fileState, nodeFileSystem, type FileSystem } from '../../src/node/index.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { changeLines } from './changeLines.js';

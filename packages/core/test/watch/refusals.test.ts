@@ -10,7 +10,6 @@ import {
   exportTo,
   LockError,
   memoryState,
-  type PageHealth,
   SluiceError,
   watch,
   type Change,
@@ -18,6 +17,7 @@ import {
   type StateStore,
   type WatchOptions,
 } from '../../src/index.js';
+import type { PageHealth } from '../../src/kit.js';
 import { fileSink, fileState } from '../../src/node/index.js';
 import { hashOf } from '../../src/source/fingerprint.js';
 import { forkChild } from '../node/forkChild.js';

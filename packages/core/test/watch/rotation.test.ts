@@ -10,15 +10,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  exportTo,
-  memoryState,
-  watch,
-  type Change,
-  type Page,
-  type PageSource,
-  type RowFormat,
-} from '../../src/index.js';
+import { exportTo, memoryState, watch, type Change, type Page } from '../../src/index.js';
+import type { PageSource, RowFormat } from '../../src/kit.js';
 import { fileSink, fileState, nodeFileSystem, type FileSystem, type WritableFile } from '../../src/node/index.js';
 import { simulatedDisk, type SimulatedDisk } from '../node/simulatedDisk.js';
 import { newStates } from '../node/simulatedDisk/newStates.js';

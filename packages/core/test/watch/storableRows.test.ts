@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { DecodeError, memoryState, watch, type PageSource, type StateStore } from '../../src/index.js';
+import { DecodeError, memoryState, watch, type StateStore } from '../../src/index.js';
+import type { PageSource } from '../../src/kit.js';
 import { checkStorable } from '../../src/watch/checkStorable.js';
 import { inShort } from './foldedChanges.js';
 import { SkippingClock } from './skippingClock.js';

@@ -13,9 +13,8 @@ import {
   SluiceError,
   watch,
   type Change,
-  type PageHealth,
-  type PageSource,
 } from '../../src/index.js';
+import type { PageHealth, PageSource } from '../../src/kit.js';
 import { FakeClock } from '../fakeClock.js';
 import { FoldedChanges, inShort } from './foldedChanges.js';
 import { Listing, row, rowsOf, type Row } from './listing.js';

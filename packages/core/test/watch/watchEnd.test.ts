@@ -1,6 +1,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { memoryState, type StateLog, type StateStore } from '../../src/index.js';
+import { memoryState, type StateStore } from '../../src/index.js';
+import type { StateLog } from '../../src/kit.js';
 import { Listing, rowsOf } from './listing.js';
 import { watchPolls } from './watchPolls.js';
 

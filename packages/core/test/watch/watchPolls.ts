@@ -1,4 +1,5 @@
-import { watch, type Change, type Page, type PageHealth, type WatchOptions } from '../../src/index.js';
+import { watch, type Change, type Page, type WatchOptions } from '../../src/index.js';
+import type { PageHealth } from '../../src/kit.js';
 import { inShort } from './foldedChanges.js';
 import type { Listing, Row } from './listing.js';
 import { SkippingClock } from './skippingClock.js';

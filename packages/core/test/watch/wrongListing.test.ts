@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { byCursor, listing, watch, type Listing } from '../../src/index.js';
+import { watch } from '../../src/index.js';
+import { byCursor, listing, type Listing } from '../../src/api/index.js';
 import { openListing, serve } from '../api/servedApi.js';
 import { SkippingClock } from './skippingClock.js';
 

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { changeKinds, type BoardView, type ChangeView, type RowView } from '../snapshot.js';
 import { CopyButton, Panel } from './panel.js';
 import { ago, clock, count, counted } from './format.js';
-import { statusTone } from '@sluice/core';
+import { statusTone } from '@sluice/core/health';
 import { signs, type Tone, toneClass } from './words.js';
 
 const filter = signal('');

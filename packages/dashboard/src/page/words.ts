@@ -1,4 +1,4 @@
-import { statusHue, statusTone, type StatusTone } from '@sluice/core';
+import { statusHue, statusTone, type StatusTone } from '@sluice/core/health';
 import type { HealthView, Snapshot } from '../snapshot.js';
 import { clock, counted, duration } from './format.js';
 import type { Link } from './connection.js';

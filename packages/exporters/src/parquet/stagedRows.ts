@@ -1,4 +1,5 @@
-import { shownText, SinkError, type RowFormat, type RowSchema } from '@sluice/core';
+import { SinkError, type RowSchema } from '@sluice/core';
+import { shownText, type RowFormat } from '@sluice/core/kit';
 import { columnValues, plainText } from '../columnValue.js';
 import { chooseTypedColumns, type Column } from '../columns.js';
 import { fieldReader, checkRow } from '../fields.js';

@@ -1,7 +1,8 @@
 import { Socket } from 'node:net';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { causeOf, ConfigError, SinkError, SluiceError } from '@sluice/core';
+import { ConfigError, SinkError, SluiceError } from '@sluice/core';
+import { causeOf } from '@sluice/core/health';
 import { isObject } from '../fields.js';
 import {
   ConnectionLost,

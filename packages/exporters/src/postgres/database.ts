@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ConfigError, LockError, type Release } from '@sluice/core';
+import { ConfigError, LockError } from '@sluice/core';
+import type { Release } from '@sluice/core/kit';
 import {
   quote,
   quoteTable,

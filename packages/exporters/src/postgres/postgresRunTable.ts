@@ -1,4 +1,5 @@
-import { ConfigError, SinkError, SluiceError, type Claim, type StatedGap, type StatedTotal } from '@sluice/core';
+import { ConfigError, SinkError, SluiceError } from '@sluice/core';
+import type { Claim, StatedGap, StatedTotal } from '@sluice/core/kit';
 import {
   besideTable,
   countRows,

@@ -1,4 +1,5 @@
-import type { Claim, RowSchema, StatedGap } from '@sluice/core';
+import type { RowSchema } from '@sluice/core';
+import type { Claim, StatedGap } from '@sluice/core/kit';
 import type { TableMode } from '../sql/tableShape.js';
 import type { TableOptions } from '../sql/tableSink.js';
 

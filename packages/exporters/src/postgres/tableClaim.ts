@@ -1,4 +1,5 @@
-import { SluiceError, type Claim, type ClaimVerdict, type Page, type Position } from '@sluice/core';
+import { SluiceError, type Page, type Position } from '@sluice/core';
+import type { Claim, ClaimVerdict } from '@sluice/core/kit';
 import { readNumber, type Session } from '../sql/database.js';
 import { RowBuffer } from '../sql/rowBuffer.js';
 import type { StagingTable } from '../sql/stagingTable.js';

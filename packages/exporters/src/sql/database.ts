@@ -1,4 +1,5 @@
-import type { ColumnType, Release } from '@sluice/core';
+import type { ColumnType } from '@sluice/core';
+import type { Release } from '@sluice/core/kit';
 import type { StoredTypes } from '../columnValue.js';
 
 /** A value as a database stores it. */

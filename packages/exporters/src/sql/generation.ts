@@ -1,4 +1,5 @@
-import { ConfigError, type Change, type WatchedWalk } from '@sluice/core';
+import { ConfigError, type Change } from '@sluice/core';
+import type { WatchedWalk } from '@sluice/core/kit';
 import type { SqlValue, TableColumn, Unique } from './database.js';
 import { keyColumn, storableKey, type TableColumns, type TableShape } from './tableShape.js';
 

@@ -1,4 +1,5 @@
-import { SinkError, type WatchedWalk } from '@sluice/core';
+import { SinkError } from '@sluice/core';
+import type { WatchedWalk } from '@sluice/core/kit';
 import { isObject } from '../fields.js';
 import {
   declareType,

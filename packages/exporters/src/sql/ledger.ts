@@ -1,15 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import {
-  CheckpointError,
-  ConfigError,
-  LockError,
-  recordState,
-  SluiceError,
-  type Release,
-  type Sink,
-  type StateLog,
-  type StateStore,
-} from '@sluice/core';
+import { CheckpointError, ConfigError, LockError, SluiceError, type Sink, type StateStore } from '@sluice/core';
+import { recordState, type Release, type StateLog } from '@sluice/core/kit';
 import {
   besideTable,
   ConnectionLost,

@@ -1,4 +1,5 @@
-import { CheckpointError, ConfigError, shownText, SinkError, type RowChanges, type WalkEnd } from '@sluice/core';
+import { CheckpointError, ConfigError, SinkError } from '@sluice/core';
+import { shownText, type RowChanges, type WalkEnd } from '@sluice/core/kit';
 import {
   countRows,
   hasRows,

@@ -1,17 +1,12 @@
+import { CheckpointError, ConfigError, SinkError, SluiceError, type Change, type Json } from '@sluice/core';
 import {
-  CheckpointError,
-  ConfigError,
-  SinkError,
-  SluiceError,
   targetRetryNames,
-  type Change,
-  type Json,
   type SinkContext,
   type SinkPage,
   type SinkReport,
   type SinkWriter,
   type TargetRetryOptions,
-} from '@sluice/core';
+} from '@sluice/core/kit';
 import { isObject } from '../fields.js';
 import type { Database, SqlValue } from './database.js';
 import { encodeValue, MirrorShape, type ComparedWalk, type Displaced } from './generation.js';

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { ConfigError, differingFields, SinkError, type Change } from '@sluice/core';
+import { ConfigError, SinkError, type Change } from '@sluice/core';
+import { differingFields } from '@sluice/core/kit';
 import { quote, quoteTable, readNumber, type Database, type Session } from './database.js';
 import { versionColumns } from './generation.js';
 import { instantText, numberText, timestampMicros } from '../columnValue.js';

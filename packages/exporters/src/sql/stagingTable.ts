@@ -1,4 +1,5 @@
-import { CheckpointError, shownText, SinkError } from '@sluice/core';
+import { CheckpointError, SinkError } from '@sluice/core';
+import { shownText } from '@sluice/core/kit';
 import { plainText } from '../columnValue.js';
 import {
   declareType,

@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { SinkError, SluiceError } from '@sluice/core';
 import {
-  SinkError,
-  SluiceError,
   targetRetries,
   type Release,
   type SinkContext,
   type TargetRetry,
   type TargetRetryOptions,
-} from '@sluice/core';
+} from '@sluice/core/kit';
 import {
   ConnectionLost,
   type Connection,

@@ -1,4 +1,5 @@
-import { ConfigError, hintFor, shownText, SinkError, type RowKey, type RowSchema } from '@sluice/core';
+import { ConfigError, SinkError, type RowKey, type RowSchema } from '@sluice/core';
+import { hintFor, shownText } from '@sluice/core/kit';
 import { checkColumns, chooseTypedColumns } from '../columns.js';
 import { fieldReader, checkRow, type Fields } from '../fields.js';
 import {

@@ -1,19 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { CheckpointError, ConfigError, systemClock, type Clock, type Json } from '@sluice/core';
 import {
-  CheckpointError,
-  ConfigError,
   pickGap,
-  systemClock,
   targetRetryNames,
-  type Clock,
-  type Json,
   type SinkContext,
   type SinkPage,
   type SinkReport,
   type SinkWriter,
   type TargetRetryOptions,
   type WalkEnd,
-} from '@sluice/core';
+} from '@sluice/core/kit';
 import { isObject, type Fields } from '../fields.js';
 import { countRows, hasRows, quoteTable, type Database, type ExistingColumn, type Session } from './database.js';
 import { MirrorShape } from './generation.js';

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { ConfigError, shownText, SinkError } from '@sluice/core';
+import { ConfigError, SinkError } from '@sluice/core';
+import { shownText } from '@sluice/core/kit';
 import {
   foldTableName,
   quote,

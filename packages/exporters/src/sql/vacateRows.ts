@@ -1,4 +1,5 @@
-import { shownText, SinkError } from '@sluice/core';
+import { SinkError } from '@sluice/core';
+import { shownText } from '@sluice/core/kit';
 import { quote, type ExistingColumn, type Session, type SqlValue, type Unique } from './database.js';
 import type { TargetTable } from './targetTable.js';
 

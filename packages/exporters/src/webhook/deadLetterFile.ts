@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { CheckpointError, ConfigError, SinkError, type Release } from '@sluice/core';
+import { CheckpointError, ConfigError, SinkError } from '@sluice/core';
+import type { Release } from '@sluice/core/kit';
 import {
   withPath,
   fileState,

@@ -1,4 +1,4 @@
-import type { Delivery, HttpEvent, SinkContext } from '@sluice/core';
+import type { Delivery, HttpEvent, SinkContext } from '@sluice/core/kit';
 import type { DeadLetter } from './deadLetter.js';
 import { blamesRecord } from './endpoint.js';
 

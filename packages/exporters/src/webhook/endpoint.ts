@@ -1,14 +1,5 @@
-import {
-  ConfigError,
-  createSender,
-  RequestTimeoutError,
-  SluiceError,
-  systemClock,
-  type Clock,
-  type HttpEvent,
-  type Sender,
-  type SenderOptions,
-} from '@sluice/core';
+import { ConfigError, RequestTimeoutError, SluiceError, systemClock, type Clock } from '@sluice/core';
+import { createSender, type HttpEvent, type Sender, type SenderOptions } from '@sluice/core/kit';
 import { addressGuard, type AddressGuardOptions } from '@sluice/core/node';
 import { checkHeaders, collectSecrets } from './extraHeaders.js';
 import { signer, type Signed, type Signer } from './signature.js';

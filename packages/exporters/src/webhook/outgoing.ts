@@ -1,13 +1,5 @@
-import {
-  ConfigError,
-  type EventScope,
-  eventOfChange,
-  isChange,
-  type RowKey,
-  type RowSchema,
-  SinkError,
-  SluiceError,
-} from '@sluice/core';
+import { ConfigError, isChange, type RowKey, type RowSchema, SinkError, SluiceError } from '@sluice/core';
+import { type EventScope, eventOfChange } from '@sluice/core/kit';
 import { sortNames } from '../columnValue.js';
 import { toJson } from '../toJson.js';
 import { keyInWords } from '../keyInWords.js';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { nodeFileSystem, type FileSystem } from '@sluice/core/node';
-import { checkOptions } from '@sluice/core';
+import { checkOptions } from '@sluice/core/kit';
 import type { FiledLetter } from './deadLetter.js';
 import { checkKind } from './deadLetterFile.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
-import { checkOptions, CheckpointError, checkCount, LockError, SluiceError, type Release } from '@sluice/core';
+import { CheckpointError, LockError, SluiceError } from '@sluice/core';
+import { checkOptions, checkCount, type Release } from '@sluice/core/kit';
 import {
   withPath,
   fileState,

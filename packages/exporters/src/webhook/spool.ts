@@ -1,4 +1,5 @@
-import { CheckpointError, SluiceError, type StateLog } from '@sluice/core';
+import { CheckpointError, SluiceError } from '@sluice/core';
+import type { StateLog } from '@sluice/core/kit';
 import { decodeSpoolRecord, endOf, type SpooledPage, type SpoolRecord, type WebhookPosition } from './decodeSpool.js';
 
 export const startOfTarget: WebhookPosition = { settled: 1, end: 1, dead: 0, letters: null };

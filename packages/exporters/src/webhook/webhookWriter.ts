@@ -1,13 +1,5 @@
-import {
-  SinkError,
-  type Clock,
-  type Json,
-  type Sender,
-  type SinkContext,
-  type SinkPage,
-  type SinkReport,
-  type SinkWriter,
-} from '@sluice/core';
+import { SinkError, type Clock, type Json } from '@sluice/core';
+import type { Sender, SinkContext, SinkPage, SinkReport, SinkWriter } from '@sluice/core/kit';
 import type { FileStateOptions } from '@sluice/core/node';
 import type { DeadLetter } from './deadLetter.js';
 import { DeadLetterFile } from './deadLetterFile.js';

@@ -1,4 +1,5 @@
-import { exportTo, type ExportOptions, type RunOptions } from '@sluice/core';
+import { exportTo, type ExportOptions } from '@sluice/core';
+import type { RunOptions } from '@sluice/core/kit';
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
 import { ChangingForge, type TableEntry } from '../../../core/test/api/changingForge.js';

@@ -2,7 +2,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { createSource, exportTo, type OutageEvent, type Sink, watch } from '@sluice/core';
+import { createSource, exportTo, type Sink, watch } from '@sluice/core';
+import type { OutageEvent } from '@sluice/core/kit';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';

@@ -1,14 +1,5 @@
-import {
-  byPage,
-  createClient,
-  defineApi,
-  exportTo,
-  listing,
-  rowOf,
-  watch,
-  type ExportReport,
-  type Source,
-} from '@sluice/core';
+import { createClient, exportTo, watch, type ExportReport, type Source } from '@sluice/core';
+import { byPage, defineApi, listing, rowOf } from '@sluice/core/define';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { serve, type Said } from '../../../core/test/api/servedApi.js';

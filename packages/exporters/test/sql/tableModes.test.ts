@@ -1,4 +1,5 @@
-import { exportTo, type RowChanges } from '@sluice/core';
+import { exportTo } from '@sluice/core';
+import type { RowChanges } from '@sluice/core/kit';
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
 import type { TableMode } from '../../src/sqlite.js';

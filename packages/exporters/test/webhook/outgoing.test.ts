@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Change, changes, type EventScope, type RowSchema, type Snapshot } from '@sluice/core';
+import { type Change, changes, type RowSchema, type Snapshot } from '@sluice/core';
+import type { EventScope } from '@sluice/core/kit';
 import { filter, from, lastValueFrom, toArray } from 'rxjs';
 import { type OutgoingOptions, pageEncoder } from '../../src/webhook/outgoing.js';
 import { thrownBy } from '../../../../test/kit/thrownBy.js';

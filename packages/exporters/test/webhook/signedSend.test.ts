@@ -1,4 +1,4 @@
-import type { Sender } from '@sluice/core';
+import type { Sender } from '@sluice/core/kit';
 import { expect, test } from 'vitest';
 import { signedSend } from '../../src/webhook/endpoint.js';
 import { signer } from '../../src/webhook/signature.js';

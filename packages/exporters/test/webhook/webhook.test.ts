@@ -1,17 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type Advice,
-  changes,
-  exportTo,
-  memoryState,
-  SluiceError,
-  Source,
-  type Page,
-  type PullIterator,
-  type StateStore,
-  writeTo,
-} from '@sluice/core';
+import { changes, exportTo, memoryState, SluiceError, Source, type Page, type StateStore, writeTo } from '@sluice/core';
+import type { Advice, PullIterator } from '@sluice/core/kit';
 import { fileState } from '@sluice/core/node';
 import { replay, webhook, type WebhookOptions } from '@sluice/exporters/webhook';
 import { startReceiver, type Delivery, type ReceiverOptions } from '@sluice/sandbox';

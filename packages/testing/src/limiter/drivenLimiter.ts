@@ -1,4 +1,5 @@
-import { type AcquireOptions, type Limit, type Limiter, type Permit } from '@sluice/core';
+import type { Limit } from '@sluice/core';
+import type { AcquireOptions, Limiter, Permit } from '@sluice/core/kit';
 import { calm } from '../calm.js';
 import { check, checkSame } from '../check.js';
 import { ManualClock } from '../manualClock.js';

@@ -1,4 +1,5 @@
-import type { Clock, Limit, Limiter } from '@sluice/core';
+import type { Clock, Limit } from '@sluice/core';
+import type { Limiter } from '@sluice/core/kit';
 import type { Fixture } from '../suite.js';
 
 /** The settings of a limiter. */

@@ -1,4 +1,4 @@
-import { checkOptions } from '@sluice/core';
+import { checkOptions } from '@sluice/core/kit';
 import { registerChecks, suiteOptionNames, type SuiteOptions } from '../suite.js';
 import { limiterOpener } from './drivenLimiter.js';
 import { limitChecks } from './limitChecks.js';

@@ -1,4 +1,5 @@
-import { checkPlugin, type HookName, type Hooks } from '@sluice/core';
+import type { Hooks } from '@sluice/core';
+import { checkPlugin, type HookName } from '@sluice/core/kit';
 import { catchFailure, check, checkSame, checkSluiceError, show } from '../check.js';
 import { calm } from '../calm.js';
 import { Skipped, type Checks } from '../suite.js';

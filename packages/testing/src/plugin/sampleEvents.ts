@@ -1,4 +1,5 @@
-import type { ClientEvent, ErrorReport, HookName } from '@sluice/core';
+import type { ClientEvent } from '@sluice/core';
+import type { ErrorReport, HookName } from '@sluice/core/kit';
 
 const error: ErrorReport = { name: 'HttpError', message: 'testing.rows: the server responded with 500.', code: 'http' };
 const of = { route: 'testing.rows', request: 1 };

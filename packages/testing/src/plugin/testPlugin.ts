@@ -1,4 +1,4 @@
-import { checkOptions } from '@sluice/core';
+import { checkOptions } from '@sluice/core/kit';
 import { registerChecks, suiteOptionNames, type Factory, type SuiteOptions } from '../suite.js';
 import { pluginChecks } from './pluginChecks.js';
 import type { PluginFixture } from './pluginFixture.js';

@@ -1,13 +1,5 @@
-import {
-  memoryState,
-  SluiceError,
-  type Release,
-  type Sink,
-  type SinkContext,
-  type SinkPage,
-  type SinkWriter,
-  type StateStore,
-} from '@sluice/core';
+import { memoryState, SluiceError, type Sink, type StateStore } from '@sluice/core';
+import type { Release, SinkContext, SinkPage, SinkWriter } from '@sluice/core/kit';
 import { checkNoneLost, checkRows, show, type Failure } from '../check.js';
 import { roundTripJson } from '../plainJson.js';
 import { Skipped, type Trial } from '../suite.js';

@@ -1,4 +1,5 @@
-import type { Json, Release, SinkPage, SinkReport, SinkWriter, StateStore } from '@sluice/core';
+import type { Json, StateStore } from '@sluice/core';
+import type { Release, SinkPage, SinkReport, SinkWriter } from '@sluice/core/kit';
 import { check, checkPlainJson, show } from '../check.js';
 
 /** The content of a checkpoint: the position, if there is one yet, and the pages before it. */

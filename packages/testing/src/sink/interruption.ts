@@ -1,4 +1,5 @@
-import type { Sink, SinkWriter, StateStore } from '@sluice/core';
+import type { Sink, StateStore } from '@sluice/core';
+import type { SinkWriter } from '@sluice/core/kit';
 import type { DrivenSink } from './drivenSink.js';
 
 /** How an export is interrupted: a step fails, or its process dies, before or after the effect of the step. */

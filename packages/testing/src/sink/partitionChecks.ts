@@ -1,4 +1,4 @@
-import type { SinkPage } from '@sluice/core';
+import type { SinkPage } from '@sluice/core/kit';
 import { check, checkNoneLost, checkPlainJson, checkRows, show } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
 import { Skipped, type Checks } from '../suite.js';

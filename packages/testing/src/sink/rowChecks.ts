@@ -1,4 +1,4 @@
-import type { SinkPage } from '@sluice/core';
+import type { SinkPage } from '@sluice/core/kit';
 import { check, checkPlainJson, checkRows, checkSame, show } from '../check.js';
 import { canonicalJson, isRecord } from '../plainJson.js';
 import { Skipped, type Checks } from '../suite.js';

@@ -1,4 +1,4 @@
-import type { SinkPage } from '@sluice/core';
+import type { SinkPage } from '@sluice/core/kit';
 import type { Factory, Trial } from '../suite.js';
 import { DrivenSink } from './drivenSink.js';
 import type { DrivenWriter } from './drivenWriter.js';

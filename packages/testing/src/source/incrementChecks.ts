@@ -1,4 +1,5 @@
-import { SluiceError, type Increment, type Page, type Since } from '@sluice/core';
+import { SluiceError, type Page } from '@sluice/core';
+import type { Increment, Since } from '@sluice/core/kit';
 import { catchFailure, check, checkRows, checkSame, show } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
 import { Skipped, type Checks } from '../suite.js';

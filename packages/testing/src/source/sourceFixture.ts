@@ -1,5 +1,5 @@
 import type { Subscribable } from 'rxjs';
-import type { PageSource } from '@sluice/core';
+import type { PageSource } from '@sluice/core/kit';
 import type { Fixture } from '../suite.js';
 
 /** The interface of a source: subscribe, pull rows, pull pages. Structural, so any copy of the library fits. */

@@ -1,4 +1,5 @@
-import { memoryState, type Page, type PagesOptions, type PartitionLog, type Position } from '@sluice/core';
+import { memoryState, type Page, type PagesOptions, type Position } from '@sluice/core';
+import type { PartitionLog } from '@sluice/core/kit';
 import { check, checkPlainJson } from '../check.js';
 import { Skipped, type Factory, type Trial } from '../suite.js';
 import type { Answering, SeenRequests, SentRequest, SourceFixture, TestedSource } from './sourceFixture.js';

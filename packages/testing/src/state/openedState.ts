@@ -1,4 +1,5 @@
-import type { Release, StateLog, StateStore } from '@sluice/core';
+import type { StateStore } from '@sluice/core';
+import type { Release, StateLog } from '@sluice/core/kit';
 import { check, show } from '../check.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { StateStoreFixture } from './stateStoreFixture.js';

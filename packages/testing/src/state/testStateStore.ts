@@ -1,4 +1,4 @@
-import { checkOptions } from '@sluice/core';
+import { checkOptions } from '@sluice/core/kit';
 import { registerChecks, suiteOptionNames, type SuiteOptions, type Trial } from '../suite.js';
 import { lockChecks } from './lockChecks.js';
 import { logChecks } from './logChecks.js';

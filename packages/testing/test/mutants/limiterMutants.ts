@@ -1,5 +1,6 @@
 import { LocalLimiter } from '../../../core/src/http/limit/localLimiter.js';
-import type { Limit, Limiter, Permit, AcquireOptions } from '@sluice/core';
+import type { Limit } from '@sluice/core';
+import type { Limiter, Permit, AcquireOptions } from '@sluice/core/kit';
 import type { LimiterFixture, LimiterSetting } from '../../src/index.js';
 import type { Mutants } from './mutant.js';
 

@@ -1,4 +1,5 @@
-import { SinkError, type Json, type Sink, type SinkContext, type SinkPage, type SinkWriter } from '@sluice/core';
+import { SinkError, type Json, type Sink } from '@sluice/core';
+import type { SinkContext, SinkPage, SinkWriter } from '@sluice/core/kit';
 import type { SinkFixture } from '../../src/index.js';
 import { Table, tableSink } from '../tableSink.js';
 import type { Mutants } from './mutant.js';

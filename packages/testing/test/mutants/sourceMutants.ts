@@ -5,10 +5,9 @@ import {
   type FetchedPage,
   type PagesOptions,
   type Position,
-  type PullIterator,
-  type Since,
   type SourceDefinition,
 } from '@sluice/core';
+import type { PullIterator, Since } from '@sluice/core/kit';
 import type { Answering, SentRequest, SourceFixture, TestedSource } from '../../src/index.js';
 import { ListingApi, type Item } from '../listingApi.js';
 import type { Mutants } from './mutant.js';

@@ -1,4 +1,5 @@
-import { memoryState, type StateLog, type StateStore } from '@sluice/core';
+import { memoryState, type StateStore } from '@sluice/core';
+import type { StateLog } from '@sluice/core/kit';
 import type { StateStoreFixture } from '../../src/index.js';
 import type { Mutants } from './mutant.js';
 

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Checkpoint, decodeCheckpoint, type Json, type StateStore } from '@sluice/core';
+import type { Json, StateStore } from '@sluice/core';
+import { type Checkpoint, decodeCheckpoint } from '@sluice/core/kit';
 import { fileState, type LockHolder } from '@sluice/core/node';
 import type { TableState } from '@sluice/exporters/sqlite';
 import { Failure } from '../../errors/errors.js';

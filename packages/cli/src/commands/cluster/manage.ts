@@ -1,4 +1,4 @@
-import type { PageSource } from '@sluice/core';
+import type { PageSource } from '@sluice/core/kit';
 import type { Run } from '../../config/config.js';
 import { exitCodes, UsageError } from '../../errors/errors.js';
 import { runExport } from '../../export/runExport.js';

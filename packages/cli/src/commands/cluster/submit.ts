@@ -1,5 +1,6 @@
 import { basename, resolve } from 'node:path';
-import type { ApiSource, Json } from '@sluice/core';
+import type { Json } from '@sluice/core';
+import type { ApiSource } from '@sluice/core/define';
 import type { Invocation, Run } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, UsageError } from '../../errors/errors.js';

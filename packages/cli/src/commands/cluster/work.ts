@@ -1,5 +1,6 @@
 import type { WorkEvent, WorkReport } from '@sluice/cluster';
-import { type Limit, sourcesOf, systemClock } from '@sluice/core';
+import { type Limit, systemClock } from '@sluice/core';
+import { sourcesOf } from '@sluice/core/define';
 import type { Run } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, Interruption } from '../../errors/errors.js';

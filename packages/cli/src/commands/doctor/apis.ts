@@ -1,4 +1,5 @@
-import { type ApiSource, SluiceError, type SourceDescription } from '@sluice/core';
+import { SluiceError } from '@sluice/core';
+import type { ApiSource, SourceDescription } from '@sluice/core/define';
 import type { Environment } from '../../environment/environment.js';
 import { explainInFlags } from '../../errors/cliTerms.js';
 import { UsageError } from '../../errors/errors.js';

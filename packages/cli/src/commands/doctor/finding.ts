@@ -1,4 +1,5 @@
-import type { Client, PageSource } from '@sluice/core';
+import type { Client } from '@sluice/core';
+import type { PageSource } from '@sluice/core/kit';
 import type { Colors } from '../../terminal/colors.js';
 import { visibleText } from '../../terminal/text.js';
 

@@ -1,4 +1,5 @@
-import { type Link, rateLimitHeaders } from '@sluice/core';
+import type { Link } from '@sluice/core';
+import { rateLimitHeaders } from '@sluice/core/define';
 import { formatCount, formatDuration } from '../../terminal/format.js';
 
 const { read } = rateLimitHeaders();

@@ -18,7 +18,7 @@ export function definitionText(name: string, api: ApiDraft, from: string): strin
   const imported = [...new Set(uses)].sort();
   return `${[
     `// Drafted from ${oneLine(from)}. Compare what is marked as a guess with the API's documentation.`,
-    `import { ${imported.join(', ')} } from '@sluice/core';`,
+    `import { ${imported.join(', ')} } from '@sluice/core/define';`,
     '',
     `export const ${name} = defineApi({`,
     `  name: ${quoteText(name)},`,

@@ -1,4 +1,4 @@
-import { statusTone } from '@sluice/core';
+import { statusTone } from '@sluice/core/health';
 import type { History, RowVersion } from '@sluice/exporters/sqlite';
 import { Failure } from '../../errors/errors.js';
 import { type DeclaredRows, findDeclared } from '../../source/declaredRows.js';

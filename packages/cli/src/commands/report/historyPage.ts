@@ -1,4 +1,4 @@
-import { statusHue, statusTone } from '@sluice/core';
+import { statusHue, statusTone } from '@sluice/core/health';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { type HistoryFigures, type Outage, type StatusCounts, steps, type Strip } from './historyFigures.js';
 import type { Gap } from '../../watch/pollGaps.js';

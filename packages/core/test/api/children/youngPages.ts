@@ -1,6 +1,7 @@
 // Walks a listing, and prints by how many bytes the old generation of the heap has grown, for each page.
 import { getHeapSpaceStatistics } from 'node:v8';
-import { byCursor, createClient, defineApi, listing } from '../../../src/index.js';
+import { createClient } from '../../../src/index.js';
+import { byCursor, defineApi, listing } from '../../../src/api/index.js';
 
 const [baseUrl = ''] = process.argv.slice(2);
 const warm = 40;

@@ -1,7 +1,7 @@
 import { isCertificateFault } from '../isTransient.js';
 import type { LimiterEvent } from '../http/limit/limiterReports.js';
 import type { DeliveryEvent, OutageEvent, SinkEvent } from '../source/sourceEvent.js';
-import type { ClientEvent } from './clientEvent.js';
+import type { ClientEvent } from '../plugins/clientEvent.js';
 
 /** A part of a run that others wait for. */
 export type RunPart = 'target' | 'limiter' | 'api';
