@@ -1,6 +1,6 @@
 import type { Link } from '../../packages/core/src/index.js';
 import { readResponse } from '../../packages/core/src/http/response/readResponse.js';
-import { Secrets } from '../../packages/core/src/http/credentials/secrets.js';
+import { Secrets } from '../../packages/core/src/http/secrets.js';
 import type { ApiName } from '../../test/kit/apiReference.js';
 import { endOfListing, type PageCursor } from './expectedWalk.js';
 

@@ -51,7 +51,7 @@ export { WaitQueue, type Waiter } from './http/limit/waitQueue.js';
 // Requests
 export type { Timeouts } from './http/requestTimes.js';
 export type { ArrayFormat } from './http/query.js';
-export { Secrets } from './http/credentials/secrets.js';
+export { Secrets } from './http/secrets.js';
 export { createSender, type Sender, type SenderOptions } from './http/sender.js';
 export type { Transport, TransportRequest, TransportResponse } from './http/transport.js';
 

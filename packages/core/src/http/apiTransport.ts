@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.js';
-import type { AccessBook } from './credentials/apiAccess.js';
-import type { ApiCredentials } from './credentials/credentialTypes.js';
+import type { AccessBook } from './apiAccess.js';
+import type { ApiCredentials } from './credentials.js';
 import { readResponse } from './response/readResponse.js';
 import { axiosTransport } from './axiosTransport.js';
 import { isConditional, sentTag } from './response/entityTag.js';
@@ -9,7 +9,7 @@ import { addressOf } from './origin.js';
 import { encodeQuery, isSendableQuery } from './query.js';
 import { redirectOf } from './redirect.js';
 import { encodeRequest } from './requestDetails.js';
-import type { Secrets } from './credentials/secrets.js';
+import type { Secrets } from './secrets.js';
 import type { Transport, TransportResponse } from './transport.js';
 
 interface ApiTransportOptions extends ExchangeOptions {

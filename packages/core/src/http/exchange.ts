@@ -1,10 +1,9 @@
+import { abortable } from '../abortable.js';
 import { sleep, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { amend } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptResponse } from './adapter/adapter.js';
-import type { Credentials, Stamped, StampedRequest } from './credentials/credentialTypes.js';
-import { type SignedRequest, signRequest } from './credentials/signing.js';
-import { type BareRequest, stampRequest } from './credentials/stamp.js';
+import type { Credentials } from './credentials.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { PauseCause } from './limit/limiterReports.js';
 import type { Limiter } from './limit/limiterTypes.js';
@@ -16,6 +15,7 @@ import { type AttemptFailure, Retries } from './retry/retries.js';
 import type { RetryOptions } from './retry/retryOptions.js';
 import { sendAttempt } from './sendAttempt.js';
 import { SignalWatch } from '../signalWatch.js';
+import { type BareRequest, type Stamped, stampRequest } from './stamp.js';
 import { Stopwatch } from './stopwatch.js';
 import type { TransportResponse } from './transport.js';
 
@@ -289,11 +289,9 @@ class Exchange {
       if (!stamped) return 'expired';
       const request = stampRequest(from.redirects === 0 ? this.#call : { ...this.#call, url: from.url }, stamped);
       // Signed with its permit, so that a time in the signature is that of sending.
-      const sent: Partial<SignedRequest> & StampedRequest = stamped.signers?.length
-        ? await signRequest(request, stamped.signers, signal)
-        : request;
-      ended = sent.ended;
-      const { url, method, headers, body } = sent;
+      const signed = stamped.sign && (await abortable(stamped.sign(request), signal));
+      ended = signed?.hide();
+      const { url, method, headers, body } = signed ?? request;
       // One that may not use the connection that is open then would be late again.
       if (ended && isRepeatable && outdated < maxOutdated) signedAt = clock.monotonic();
       signal.throwIfAborted();

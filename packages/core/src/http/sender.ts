@@ -9,7 +9,7 @@ import { httpDate } from './response/retryAfter.js';
 import { type ResponseContext, statusFault } from './response/statusFault.js';
 import type { HttpEvent } from './events.js';
 import { requestOptionNames, applyDefaults, type RequestOptions } from './requestTimes.js';
-import { Secrets } from './credentials/secrets.js';
+import { Secrets } from './secrets.js';
 import { unlimited } from './limit/localLimiter.js';
 import { startExchanges } from './exchange.js';
 

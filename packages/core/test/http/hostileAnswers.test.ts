@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { heapNeed } from '../../src/http/adapter/heapNeed.js';
 import { readResponse } from '../../src/http/response/readResponse.js';
-import { Secrets } from '../../src/http/credentials/secrets.js';
+import { Secrets } from '../../src/http/secrets.js';
 import { createSource, DecodeError, RateLimitError, UnexpectedRedirectError, type Source } from '../../src/index.js';
 import { canary } from './canary.js';
 import { openTransport } from './openTransport.js';

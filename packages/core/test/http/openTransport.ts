@@ -1,6 +1,6 @@
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { createAdapter } from '../../src/http/adapter/nodeAdapter.js';
-import { AccessBook } from '../../src/http/credentials/apiAccess.js';
+import { AccessBook } from '../../src/http/apiAccess.js';
 import type { ApiKey } from '../../src/http/credentials/renewedSecret.js';
 import { apiTransport } from '../../src/http/apiTransport.js';
 import { openApiKey } from '../../src/http/credentials/openCredentials.js';
@@ -9,7 +9,7 @@ import type { Timeouts } from '../../src/http/requestTimes.js';
 import type { Limiter } from '../../src/http/limit/limiterTypes.js';
 import { applyDefaults } from '../../src/http/requestTimes.js';
 import type { RetryOptions } from '../../src/http/retry/retryOptions.js';
-import { Secrets } from '../../src/http/credentials/secrets.js';
+import { Secrets } from '../../src/http/secrets.js';
 import type { TransportRequest, TransportResponse } from '../../src/http/transport.js';
 import { unlimited } from '../../src/http/limit/localLimiter.js';
 import { FakeClock } from '../fakeClock.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ApiKey, type IssuedSecret, RenewedSecret } from '../../src/http/credentials/renewedSecret.js';
-import { Secrets } from '../../src/http/credentials/secrets.js';
+import { Secrets } from '../../src/http/secrets.js';
 import { FakeClock } from '../fakeClock.js';
 
 const rules = { failed: 'The function failed.', check: () => undefined, hidden: (secret: string) => [secret] };

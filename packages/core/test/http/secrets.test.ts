@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Secrets } from '../../src/http/credentials/secrets.js';
+import { Secrets } from '../../src/http/secrets.js';
 import { canary, expectNoKey } from './canary.js';
 
 const hexOf = (text: string, prefix: string, digits: number, suffix = ''): string =>

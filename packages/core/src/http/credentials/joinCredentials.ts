@@ -1,10 +1,11 @@
-import { sha256, shortHasher } from '../../identifiers.js';
-import type { ApiCredentials, CredentialTools, Stamped } from './credentialTypes.js';
+import { type Identifiers, sha256, shortHasher } from '../../identifiers.js';
+import type { ApiCredentials } from '../credentials.js';
+import type { SignedRequest, Stamped } from '../stamp.js';
 
 /** Several credentials of an API as one: every attempt gets all of them. */
 export function joinCredentials(
   all: readonly ApiCredentials[],
-  { name, sha256: hash = sha256 }: Pick<ApiCredentials, 'name'> & Pick<CredentialTools, 'sha256'>,
+  { name, sha256: hash = sha256 }: Pick<ApiCredentials, 'name'> & Pick<Identifiers, 'sha256'>,
 ): ApiCredentials {
   const shortHash = shortHasher(hash);
   /** What each of them added to what was sent. */
@@ -53,7 +54,26 @@ function joinStamps(all: readonly Stamped[]): Stamped {
     query: joinFields(all.map((each) => each.query)),
     path: all.find((each) => each.path !== undefined)?.path,
     body: joinFields(all.map((each) => each.body)),
-    signers: all.flatMap((each) => each.signers ?? []),
+    sign: joinSigns(all.flatMap(({ sign }) => sign ?? [])),
+  };
+}
+
+/** Signs an attempt one after another: the second signature covers the first. */
+function joinSigns(all: readonly NonNullable<Stamped['sign']>[]): Stamped['sign'] {
+  if (all.length < 2) return all[0];
+  return async (unsigned) => {
+    let request = unsigned;
+    const hides: SignedRequest['hide'][] = [];
+    for (const sign of all) {
+      const { hide, ...signed } = await sign(request);
+      hides.push(hide);
+      request = signed;
+    }
+    const hide = (): (() => void) => {
+      const ends = hides.map((hideOne) => hideOne());
+      return () => ends.forEach((end) => end());
+    };
+    return { ...request, hide };
   };
 }
 

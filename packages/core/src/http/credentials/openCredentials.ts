@@ -1,9 +1,12 @@
 import { unknownOption } from '../../checks.js';
 import { ConfigError } from '../../errors.js';
 import { kindOf } from '../../values.js';
+import type { ApiCredentials } from '../credentials.js';
 import { addressOf, checkBaseUrl } from '../origin.js';
 import { withoutParam } from '../query.js';
 import { clientKey } from '../response/readResponse.js';
+import { shortestSecret } from '../secrets.js';
+import type { Stamped } from '../stamp.js';
 import {
   type BasicPair,
   checkUser,
@@ -13,12 +16,16 @@ import {
   type Secret,
   variablesOf,
 } from './auth.js';
-import type { ApiCredentials, CredentialTools, Stamped } from './credentialTypes.js';
 import { joinCredentials } from './joinCredentials.js';
-import { type ApiKey, RenewedSecret, type SecretRules, type SecretIssuer } from './renewedSecret.js';
+import {
+  type ApiKey,
+  type CredentialTools,
+  RenewedSecret,
+  type SecretRules,
+  type SecretIssuer,
+} from './renewedSecret.js';
 import { TokenIssuer } from './tokenIssuer.js';
 import { type LoginTools, openLogin } from './openLogin.js';
-import { shortestSecret } from './secrets.js';
 import { Signatures } from './signing.js';
 import { formEncode, requestToken, type TokenServer } from './tokenRequest.js';
 
@@ -136,9 +143,7 @@ function openCredential(auth: Credential, tools: AuthTools, name: string): ApiCr
     }
     case 'sign': {
       const signatures = new Signatures(tools.api, auth.sign, tools.secrets);
-      const stamp = (secret: string): Stamped => ({
-        signers: [(request) => signatures.sign(request, secret)],
-      });
+      const stamp = (secret: string): Stamped => ({ sign: (request) => signatures.sign(request, secret) });
       return keyCredentials(openRenewed(auth.secret, tools, { form: /^\P{Cc}+$/u }), stamp, {
         name,
         withoutSecret: (address) => withoutParams(address, signatures.params),

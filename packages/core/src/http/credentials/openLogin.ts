@@ -8,11 +8,11 @@ import { parseExactly } from '../response/exactNumbers.js';
 import type { ReadResult } from '../response/readResponse.js';
 import { type ResponseContext, statusFault } from '../response/statusFault.js';
 import type { LoginSpec } from './auth.js';
+import type { ApiCredentials } from '../credentials.js';
 import type { Call } from '../exchange.js';
 import type { Limiter } from '../limit/limiterTypes.js';
 import type { TransportResponse } from '../transport.js';
-import type { ApiCredentials, CredentialTools } from './credentialTypes.js';
-import type { SecretIssuer } from './renewedSecret.js';
+import type { CredentialTools, SecretIssuer } from './renewedSecret.js';
 
 export interface LoginTools extends CredentialTools {
   /** The API, for messages. */

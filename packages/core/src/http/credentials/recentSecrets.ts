@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js';
-import type { Secrets } from './secrets.js';
+import type { Secrets } from '../secrets.js';
 
 /** How long a replaced secret is still redacted, in ms: a late error may quote it. */
 const redactedFor = 3_600_000;

@@ -1,8 +1,8 @@
 import { ConfigError, SluiceError } from '../../errors.js';
-import { sha256, shortHasher } from '../../identifiers.js';
+import { type Identifiers, sha256, shortHasher } from '../../identifiers.js';
 import type { Clock } from '../../clock.js';
 import { isRecord } from '../../values.js';
-import type { CredentialTools } from './credentialTypes.js';
+import type { Secrets } from '../secrets.js';
 import { RecentSecrets } from './recentSecrets.js';
 
 /**
@@ -10,6 +10,16 @@ import { RecentSecrets } from './recentSecrets.js';
  * key with 401 (`reason: 'refused'`) or after `client.renewSecrets()`. If it fails, the next request calls it again.
  */
 export type ApiKey = string | ((reason: 'first' | 'refused') => string | Promise<string>);
+
+/** What credentials use of their client. */
+export interface CredentialTools extends Pick<Identifiers, 'sha256'> {
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  /** Ms in which a response may still quote a secret after it was replaced. */
+  readonly echoedFor: number;
+  /** How often `renewSecrets` of the client was called. */
+  readonly renewals?: { readonly times: number } | undefined;
+}
 
 /** Issues secrets that expire. Unlike those of a function of the user, its errors show no secret. */
 export interface SecretIssuer {

@@ -1,42 +1,12 @@
-import { abortable } from '../../abortable.js';
 import { unknownOption } from '../../checks.js';
 import { ConfigError, type SluiceError } from '../../errors.js';
 import { inWords, isRecord } from '../../values.js';
 import { encodeQuery } from '../query.js';
 import { ownHeaders } from '../requestDetails.js';
 import { isHeader } from '../headers.js';
-import { type Secrets, shortestSecret } from './secrets.js';
-import type { CheckedSignature, Signer, StampedRequest } from './credentialTypes.js';
-import type { SignFunction, UnsignedRequest } from './signature.js';
-
-/** An attempt with its signatures, which are redacted. */
-export interface SignedRequest extends StampedRequest {
-  /** To call when the attempt has ended. */
-  readonly ended: () => void;
-}
-
-/** Signs an attempt. The second signature covers the first. @throws ConfigError; the signal's reason. */
-export async function signRequest(
-  unsigned: StampedRequest,
-  signers: readonly Signer[],
-  signal: AbortSignal,
-): Promise<SignedRequest> {
-  let request = unsigned;
-  const signatures: CheckedSignature[] = [];
-  for (const sign of signers) {
-    const signature = await abortable(sign(request), signal);
-    const { headers, query } = signature;
-    request = { ...request, url: withQuery(request.url, query), headers: { ...request.headers, ...headers } };
-    signatures.push(signature);
-  }
-  const ends = signatures.map((signature) => signature.hide());
-  return { ...request, ended: () => ends.forEach((end) => end()) };
-}
-
-function withQuery(url: string, query: Readonly<Record<string, string>>): string {
-  const added = encodeQuery(query, 'repeat');
-  return added === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${added}`;
-}
+import { type Secrets, shortestSecret } from '../secrets.js';
+import type { SignedRequest, StampedRequest } from '../stamp.js';
+import type { Signature, SignFunction, UnsignedRequest } from './signature.js';
 
 /** The signatures of an API, each redacted while its attempt is on its way, and some time after. */
 export class Signatures {
@@ -58,8 +28,9 @@ export class Signatures {
     return [...this.#params];
   }
 
-  /** @throws ConfigError if the function failed, or its signature can't be added. */
-  async sign({ method, url, headers, body = '' }: StampedRequest, secret: string): Promise<CheckedSignature> {
+  /** Signs an attempt. @throws ConfigError if the function failed, or its signature can't be added. */
+  async sign(unsigned: StampedRequest, secret: string): Promise<SignedRequest> {
+    const { method, url, headers, body = '' } = unsigned;
     const request = Object.freeze({ method, url, headers: Object.freeze({ ...headers }), body });
     let signature: unknown;
     try {
@@ -68,10 +39,17 @@ export class Signatures {
       // The error is not passed on: it may contain the secret.
       throw this.#fault('failed. It must not change the request; call it by itself to see why');
     }
-    return this.#checked(signature, request);
+    const added = this.#checked(signature, request);
+    const values = [...Object.values(added.headers), ...Object.values(added.query)];
+    return {
+      ...unsigned,
+      url: withQuery(url, added.query),
+      headers: { ...headers, ...added.headers },
+      hide: () => this.#hide(values),
+    };
   }
 
-  #checked(signature: unknown, request: UnsignedRequest): CheckedSignature {
+  #checked(signature: unknown, request: UnsignedRequest): Required<Signature> {
     if (!isRecord(signature)) throw this.#fault(`returned ${inWords(signature)}. It must return { headers, query }`);
     const unknown = unknownOption(signature, { headers: true, query: true });
     if (unknown !== undefined)
@@ -89,8 +67,7 @@ export class Signatures {
     if (taken !== undefined)
       throw this.#fault(`set the query parameter ${JSON.stringify(taken)}, which the request has already`);
     for (const name of Object.keys(query)) this.#params.add(name);
-    const values = [...sent.map(([, value]) => value), ...Object.values(query)];
-    return { headers: Object.fromEntries(sent), query, hide: () => this.#hide(values) };
+    return { headers: Object.fromEntries(sent), query };
   }
 
   #texts(option: string, given: unknown): Readonly<Record<string, string>> {
@@ -118,6 +95,11 @@ export class Signatures {
   #fault(what: string): SluiceError {
     return new ConfigError(`The function of sign() of ${this.#api} ${what}.`, { api: this.#api });
   }
+}
+
+function withQuery(url: string, query: Readonly<Record<string, string>>): string {
+  const added = encodeQuery(query, 'repeat');
+  return added === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${added}`;
 }
 
 /** Signatures of attempts that have ended, which stay redacted: who reads a page later may quote them. */

@@ -1,8 +1,7 @@
 import { ConfigError } from '../../errors.js';
 import { sha256, shortHasher } from '../../identifiers.js';
 import type { OAuth2Options, SavedToken } from './auth.js';
-import type { CredentialTools } from './credentialTypes.js';
-import type { IssuedSecret, SecretIssuer } from './renewedSecret.js';
+import type { CredentialTools, IssuedSecret, SecretIssuer } from './renewedSecret.js';
 import { RecentSecrets } from './recentSecrets.js';
 import type { Grant, IssuedToken } from './tokenRequest.js';
 

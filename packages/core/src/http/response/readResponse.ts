@@ -9,8 +9,8 @@ import {
 } from '../../errors.js';
 import { isRateLimitStatus, isRetriedStatus } from '../../retriedStatuses.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
-import type { ApiCredentials } from '../credentials/credentialTypes.js';
-import type { Secrets } from '../credentials/secrets.js';
+import type { ApiCredentials } from '../credentials.js';
+import type { Secrets } from '../secrets.js';
 import type { RequestDetails } from '../requestDetails.js';
 import { retryAfter } from './retryAfter.js';
 import { deepestDocument, parseExactly } from './exactNumbers.js';

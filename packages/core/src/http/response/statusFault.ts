@@ -1,7 +1,7 @@
 import { type Advice, type ErrorDetails, HttpError, RateLimitError, type SluiceError } from '../../errors.js';
 import { isRateLimitStatus } from '../../retriedStatuses.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
-import type { Secrets } from '../credentials/secrets.js';
+import type { Secrets } from '../secrets.js';
 import type { Quota, QuotaNotice } from '../limit/limiterTypes.js';
 import { dateAfter, retryAfter } from './retryAfter.js';
 

@@ -1,7 +1,7 @@
-import { ConfigError } from '../../errors.js';
-import type { ApiCredentials } from './credentialTypes.js';
-import type { Limiter } from '../limit/limiterTypes.js';
-import type { TransportRequest } from '../transport.js';
+import { ConfigError } from '../errors.js';
+import type { ApiCredentials } from './credentials.js';
+import type { Limiter } from './limit/limiterTypes.js';
+import type { TransportRequest } from './transport.js';
 
 /** What the requests of one API get below the links. */
 export interface ApiAccess {

@@ -1,32 +1,4 @@
-import type { Clock } from '../../clock.js';
-import type { AttemptRequest } from '../adapter/adapter.js';
-import type { Secrets } from './secrets.js';
-import type { Signature } from './signature.js';
-
-/** What is added to one attempt. */
-export interface Stamped {
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Query parameters by name. */
-  readonly query?: Readonly<Record<string, string>> | undefined;
-  /** What is between the base URL and the request's path: encoded, with a leading slash. */
-  readonly path?: string | undefined;
-  /** Fields of the JSON body. */
-  readonly body?: Readonly<Record<string, string>> | undefined;
-  /** Sign the attempt when everything else is added, one after another. */
-  readonly signers?: readonly Signer[] | undefined;
-}
-
-/** An attempt as it is sent: header names are in lower case. */
-export type StampedRequest = Pick<AttemptRequest, 'method' | 'url' | 'headers' | 'body'>;
-
-/** Signs an attempt. */
-export type Signer = (request: StampedRequest) => Promise<CheckedSignature>;
-
-/** A signature that can be added. */
-export interface CheckedSignature extends Required<Signature> {
-  /** Redacts it. Returns what to call when the attempt has ended. */
-  readonly hide: () => () => void;
-}
+import type { Stamped } from './stamp.js';
 
 /** When credentials are prepared for an attempt. */
 export interface PrepareMoment {
@@ -60,16 +32,4 @@ export interface ApiCredentials extends Credentials {
   withoutSecret(address: string): string;
   /** A short salted hash in hex: it tells secrets apart and does not reveal them. */
   fingerprint(salt: string): Promise<string>;
-}
-
-/** What credentials use of their client. */
-export interface CredentialTools {
-  readonly secrets: Secrets;
-  readonly clock: Clock;
-  /** Ms in which a response may still quote a secret after it was replaced. */
-  readonly echoedFor: number;
-  /** How often `renewSecrets` of the client was called. */
-  readonly renewals?: { readonly times: number } | undefined;
-  /** Default: that of Web Crypto. */
-  readonly sha256?: ((text: string) => Promise<string>) | undefined;
 }

@@ -1,9 +1,9 @@
-import { ConfigError } from '../../errors.js';
-import { isRecord, parseJson } from '../../values.js';
-import type { HttpMethod } from '../requestDetails.js';
-import { encodeQuery, withoutParam } from '../query.js';
-import { joinHeaders } from '../headers.js';
-import type { Stamped, StampedRequest } from './credentialTypes.js';
+import { ConfigError } from '../errors.js';
+import { isRecord, parseJson } from '../values.js';
+import type { AttemptRequest } from './adapter/adapter.js';
+import type { HttpMethod } from './requestDetails.js';
+import { encodeQuery, withoutParam } from './query.js';
+import { joinHeaders } from './headers.js';
 
 /** A request, as it is the same for each of its attempts. */
 export interface BareRequest {
@@ -14,6 +14,28 @@ export interface BareRequest {
   readonly baseUrl?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
+}
+
+/** What is added to one attempt. */
+export interface Stamped {
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Query parameters by name. */
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  /** What is between the base URL and the request's path: encoded, with a leading slash. */
+  readonly path?: string | undefined;
+  /** Fields of the JSON body. */
+  readonly body?: Readonly<Record<string, string>> | undefined;
+  /** Signs the attempt when everything else is added. */
+  readonly sign?: ((request: StampedRequest) => Promise<SignedRequest>) | undefined;
+}
+
+/** An attempt as it is sent: header names are in lower case. */
+export type StampedRequest = Pick<AttemptRequest, 'method' | 'url' | 'headers' | 'body'>;
+
+/** An attempt with its signatures. */
+export interface SignedRequest extends StampedRequest {
+  /** Redacts them. Returns what to call when the attempt has ended. */
+  readonly hide: () => () => void;
 }
 
 /**
