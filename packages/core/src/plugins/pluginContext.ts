@@ -7,7 +7,8 @@ import type { AccessBook } from '../http/apiAccess.js';
 import { type Credential, ownCredentials } from '../http/credentials/auth.js';
 import type { ApiCredentials } from '../http/credentials.js';
 import type { AuthTools } from '../http/credentials/openCredentials.js';
-import type { ApiLimiters } from '../http/limit/apiLimiters.js';
+import type { ApiLimiters, Steering } from '../http/limit/apiLimiters.js';
+import { QuotaLimiter } from '../http/limit/quotaLimiter.js';
 import { checkBaseUrl } from '../http/origin.js';
 import type { Secrets } from '../http/secrets.js';
 import { ResponseMeanings } from '../http/response/responseMeanings.js';
@@ -71,15 +72,19 @@ function endpoint(
   logger: PluginLogger,
 ): Endpoint {
   checkOptions(`endpoint() of ${plugin}`, options, endpointOptionNames);
-  const { arrays = 'brackets', headers, auth, responses, ...limits } = options;
+  const { arrays = 'brackets', headers, auth, responses, quota, ...limits } = options;
   checkResponses(`endpoint() of ${plugin}`, responses);
-  const { secrets, apis, transport, allowInsecure, hub } = parts;
+  const { clock, secrets, apis, transport, allowInsecure, hub } = parts;
   const warn = (message: string): void => logger.warn(message);
   const ownAuth = ownCredentials(auth, plugin);
   if (secrets.has(baseUrl))
     throw new ConfigError('The base URL contains the API key. Leave it out: the key travels in its own header.');
   const checked = checkBaseUrl(baseUrl, { plugin, allowInsecure });
-  const limiter = parts.limiters.open(plugin, { auth: ownAuth, ...limits });
+  const steering: Steering | undefined = quota && {
+    concurrency: quota.concurrency,
+    wrap: (limited) => new QuotaLimiter(limited, quota, clock),
+  };
+  const limiter = parts.limiters.open(plugin, { ...limits, isSeparate: ownAuth !== undefined, steering });
   const credentials = ownAuth
     ? parts.openCredentials(ownAuth, { api: plugin, baseUrl: checked, apiLimiter: limiter, warn })
     : parts.shared;

@@ -1,13 +1,10 @@
 import type { Clock } from '../../clock.js';
-import type { Credential } from '../credentials/auth.js';
 import type { Timeouts } from '../requestTimes.js';
 import { BothLimiters } from './bothLimiters.js';
 import { GuardedLimiter } from './guardedLimiter.js';
 import { defaultLimit, type Limit } from './limit.js';
 import type { Limiter, LimiterState } from './limiterTypes.js';
 import { LocalLimiter, unlimited } from './localLimiter.js';
-import { QuotaLimiter } from './quotaLimiter.js';
-import type { QuotaRules } from './rateLimitHeaders.js';
 
 /** `false`: no limit. */
 type RateLimit = false | Limit | readonly Limit[];
@@ -18,9 +15,18 @@ export interface LimitOptions {
   readonly limiter?: Limiter | undefined;
 }
 
+/** A limiter that the responses of an API steer. */
+export interface Steering {
+  /** Requests in parallel if nothing else limits the API. */
+  readonly concurrency: number;
+  /** Wraps what limits the API besides. */
+  readonly wrap: (limiter: Limiter) => Limiter;
+}
+
 interface ApiLimits extends LimitOptions {
-  readonly auth?: readonly Credential[] | undefined;
-  readonly quota?: QuotaRules | undefined;
+  /** Whether its requests count apart from those of other APIs, e.g. since it has its own credentials. */
+  readonly isSeparate: boolean;
+  readonly steering?: Steering | undefined;
 }
 
 /** The limiters of a client: the one that APIs share, and those of APIs with limits or credentials of their own. */
@@ -51,10 +57,10 @@ export class ApiLimiters {
     return Object.freeze(Array.from(this.#byApi).flatMap(([api, each]) => (each === limiter ? [api] : [])));
   }
 
-  /** Opens the limiter of an API. @param auth its own credentials. @throws ConfigError if a limit is invalid. */
+  /** Opens the limiter of an API. @throws ConfigError if a limit is invalid. */
   open(api: string, options: ApiLimits): Limiter {
     const limited = this.#limit(api, options);
-    const opened = options.quota ? new QuotaLimiter(limited, options.quota, this.#clock) : limited;
+    const opened = options.steering?.wrap(limited) ?? limited;
     this.#byApi.set(api, opened);
     return opened;
   }
@@ -63,13 +69,13 @@ export class ApiLimiters {
     await Promise.all(Array.from(new Set([this.shared, ...this.#byApi.values()]), async (each) => each.close?.()));
   }
 
-  /** What limits an API besides its quota. The limits of the client, if it has any, hold for each API. */
-  #limit(api: string, { auth, rateLimit, limiter, quota }: ApiLimits): Limiter {
+  /** What limits an API besides its responses. The limits of the client, if it has any, hold for each API. */
+  #limit(api: string, { isSeparate, rateLimit, limiter, steering }: ApiLimits): Limiter {
     const client = this.#options;
     if (limiter) return this.#wrap(limiter, `The limiter of ${api}`);
     const isLimited = client.limiter !== undefined || client.rateLimit !== undefined;
-    if (!auth && rateLimit === undefined && (isLimited || !quota)) return this.shared;
-    const concurrency = rateLimit === undefined ? quota?.concurrency : undefined;
+    if (!isSeparate && rateLimit === undefined && (isLimited || !steering)) return this.shared;
+    const concurrency = rateLimit === undefined ? steering?.concurrency : undefined;
     if (client.limiter) {
       const own = listLimits(rateLimit ?? []);
       if (own.length === 0 && concurrency === undefined) return this.shared;
@@ -77,8 +83,8 @@ export class ApiLimiters {
     }
     if (client.rateLimit !== undefined || rateLimit !== undefined)
       return this.#limitBy(client.rateLimit ?? [], rateLimit ?? []);
-    // A quota is a limit already, so the default one would only slow the API down.
-    return quota ? unlimited(this.#clock, concurrency) : this.#limitBy(defaultLimit);
+    // Responses that steer are a limit already, so the default one would only slow the API down.
+    return steering ? unlimited(this.#clock, concurrency) : this.#limitBy(defaultLimit);
   }
 
   #wrap(limiter: Limiter, whose: string): Limiter {
