@@ -65,6 +65,9 @@ const leftOnly = (owner, rooms, last) =>
     };
   });
 
+/** What an API is opened with. */
+const credentialsAndQuotas = `${core}http/(credentials/|limit/(quota\\w+|rateLimitHeaders)\\.ts$)`;
+
 /** errors.ts and the other small, pure files that lie at core's root. */
 const rootFile = { path: `${core}[^/]+\\.ts$`, pathNot: `${core}(client|index|kit)\\.ts$` };
 
@@ -193,10 +196,18 @@ module.exports = {
     ...leftOnly('core', rooms.slice(0, -1), rooms.at(-1)),
     {
       name: 'source-is-handed-its-transport',
-      comment: 'A source asks through the client it was given. From http/ it needs types only.',
+      comment: 'Rows come from anywhere: a source asks through the client it was given, and knows nothing of http.',
       severity: 'error',
       from: { path: `${core}(source|operators|sink|watch)/` },
-      to: { path: `${core}http/`, dependencyTypesNot: ['type-only'] },
+      to: { path: `${core}http/` },
+    },
+    {
+      name: 'transport-is-handed-credentials-and-quotas',
+      comment:
+        'The transport declares what it calls (credentials.ts, stamp.ts, Steering). Who opens an API hands it in.',
+      severity: 'error',
+      from: { path: `${core}http/`, pathNot: credentialsAndQuotas },
+      to: { path: credentialsAndQuotas },
     },
     {
       name: 'nothing-imports-its-own-entry',
