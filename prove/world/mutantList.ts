@@ -270,7 +270,7 @@ export const mutantList: readonly Mutant[] = [
     [
       'a request that is redirected takes no permit',
       'const acquired = limiter.acquire({ route, signal });',
-      'const acquired = from.redirects > 0 ? { release: () => undefined } : limiter.acquire({ route, signal });',
+      'const acquired = requested.redirects > 0 ? { release: () => undefined } : limiter.acquire({ route, signal });',
     ],
     ['a permit is never given back', "permit.release(mayBeWritten ? undefined : 'unwritten');", ''],
   ]),

@@ -6,7 +6,7 @@ import { type Adapter, AdapterFault, type AttemptResponse } from './adapter/adap
 import type { Credentials } from './credentials.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { PauseCause } from './limit/limiterReports.js';
-import type { Limiter } from './limit/limiterTypes.js';
+import type { Limiter, Permit } from './limit/limiterTypes.js';
 import type { Timeouts } from './requestTimes.js';
 import { closedError, connectionFault, timeoutError } from './requestErrors.js';
 import type { ReadResult } from './response/readResponse.js';
@@ -142,26 +142,6 @@ class Exchange {
     this.#emit('request', () => ({ route, request: number, type: 'request', method, url: shownUrl() }));
   }
 
-  /**
-   * Makes an attempt. What ends the request is passed to `onFail` and not thrown: axios would modify it.
-   *
-   * @returns `undefined` if the attempt failed and its back-off is over, so that the next one is due
-   */
-  async attempt(): Promise<TransportResponse | undefined> {
-    try {
-      const outcome = await this.#attempt();
-      if ('fault' in outcome) {
-        await this.#prepareRetry(outcome);
-        return undefined;
-      }
-      this.#end(() => ({ outcome: 'answered', status: outcome.status }));
-      return outcome;
-    } catch (error) {
-      this.fail(error);
-      throw new Error('The request has ended.');
-    }
-  }
-
   /** Ends the request, unless it has ended. */
   fail(error: unknown): void {
     this.#endWith(() => ({ outcome: 'failed', error: reportOf(error) }), error);
@@ -192,37 +172,65 @@ class Exchange {
     for (const unwatch of this.#unwatch) unwatch();
   }
 
+  /**
+   * Makes an attempt. What ends the request is passed to `onFail` and not thrown: axios would modify it.
+   *
+   * @returns `undefined` if the attempt failed and its back-off is over, so that the next one is due
+   */
+  async attempt(): Promise<TransportResponse | undefined> {
+    try {
+      const response = await this.#attempt();
+      if (response) this.#end(() => ({ outcome: 'answered', status: response.status }));
+      return response;
+    } catch (error) {
+      this.fail(error);
+      throw new Error('The request has ended.');
+    }
+  }
+
   /** Sends an attempt until it is written. If the API refuses the credentials, they are renewed and it is sent once more. */
-  async #attempt(): Promise<TransportResponse | Failure> {
+  async #attempt(): Promise<TransportResponse | undefined> {
     const { credentials, limiter } = this.#call;
-    // An address that a server redirected to may be for once, so each attempt begins with the request's own.
-    const requested: RequestedUrl = { url: this.#call.url, redirects: 0 };
     const again: Again = {
       number: this.#attempts + 1,
       isFresh: false,
       isRenewed: false,
       outdated: 0,
       waited: 0,
-      requested,
+      // An address that a server redirected to may be for once, so each attempt begins with the request's own.
+      requested: { url: this.#call.url, redirects: 0 },
     };
     for (;;) {
       this.#stop.signal.throwIfAborted();
       this.#stopwatch.run();
       await credentials.prepare?.({ hasPermit: false, untimed: this.#untimed });
       const outcome = await this.#send(again);
-      again.isRenewed = outcome === 'expired';
-      if (outcome === 'expired') continue;
-      if (outcome === 'stale') again.isFresh = true;
-      // A pause may begin whenever a connection opens: it ends by itself.
-      else if (outcome === 'outdated') again.outdated += limiter.state.pausedFor === 0 ? 1 : 0;
-      else if ('redirects' in outcome) again.requested = outcome;
-      else if ('fault' in outcome && (await this.#renew(outcome))) return this.#attempt();
-      else return outcome;
+      again.isRenewed = outcome.kind === 'expired';
+      switch (outcome.kind) {
+        case 'answered':
+          return outcome.response;
+        case 'redirected':
+          again.requested = outcome.to;
+          break;
+        case 'expired':
+          break;
+        case 'stale':
+          again.isFresh = true;
+          break;
+        case 'outdated':
+          // A pause may begin whenever a connection opens: it ends by itself.
+          if (limiter.state.pausedFor === 0) again.outdated += 1;
+          break;
+        case 'failed':
+          if (await this.#renew(outcome)) return this.#attempt();
+          await this.#prepareRetry(outcome.failure);
+          return undefined;
+      }
     }
   }
 
   /** Renews credentials that the API refuses, unless they are renewed ones. @returns whether there are others now */
-  async #renew({ fault, sent }: Failure): Promise<boolean> {
+  async #renew({ failure: { fault }, sent }: FailedAttempt): Promise<boolean> {
     const isRefused = fault.renews === true;
     const isAgain = isRefused && this.#wasRefused;
     // Renewed ones that failed in another way were not refused, and may expire while the request is retried.
@@ -237,7 +245,7 @@ class Exchange {
    *
    * @throws SluiceError if there is no next attempt.
    */
-  async #prepareRetry(failure: Failure): Promise<void> {
+  async #prepareRetry(failure: AttemptFailure): Promise<void> {
     const { clock } = this.#options;
     const { fault, delay, left } = failure;
     const { route } = this.#call;
@@ -259,10 +267,10 @@ class Exchange {
   }
 
   /** Acquires a permit and sends the attempt. The permit is given back if nothing was written: in doubt, it counts. */
-  async #send(again: Again): Promise<TransportResponse | RequestedUrl | Failure | Unsent> {
-    const { number, isFresh, isRenewed, outdated, requested: from } = again;
-    const { adapter, clock, timeouts, maxBodyBytes, address = 'base URL', onLimiter } = this.#options;
-    const { route, read, limiter, credentials, isRepeatable = true } = this.#call;
+  async #send(again: Again): Promise<Outcome> {
+    const { number, isFresh, isRenewed, outdated, requested } = again;
+    const { adapter, clock, timeouts, onLimiter } = this.#options;
+    const { route, limiter, credentials, isRepeatable = true } = this.#call;
     const { signal } = this.#stop;
     const asked = clock.monotonic();
     this.#stopwatch.pause();
@@ -285,11 +293,12 @@ class Exchange {
       this.#stopwatch.run();
       if (isRenewed) await credentials.prepare?.({ hasPermit: true, untimed: this.#untimed });
       // Added here, where links, axios, retries and errors cannot see the credentials.
-      const stamped = credentials.current(isRenewed);
-      if (!stamped) return 'expired';
-      const request = stampRequest(from.redirects === 0 ? this.#call : { ...this.#call, url: from.url }, stamped);
+      const sent = credentials.current(isRenewed);
+      if (!sent) return { kind: 'expired' };
+      const { url: to, redirects } = requested;
+      const request = stampRequest(redirects === 0 ? this.#call : { ...this.#call, url: to }, sent);
       // Signed with its permit, so that a time in the signature is that of sending.
-      const signed = stamped.sign && (await abortable(stamped.sign(request), signal));
+      const signed = sent.sign && (await abortable(sent.sign(request), signal));
       ended = signed?.hide();
       const { url, method, headers, body } = signed ?? request;
       // One that may not use the connection that is open then would be late again.
@@ -314,43 +323,61 @@ class Exchange {
         { adapter, clock, deadline: timeouts.response, onLate: () => this.#stopwatch.restart(), stop: this.#stop },
       );
       const took = clock.monotonic() - began;
-      if (response instanceof AdapterFault) {
-        const { kind } = response;
-        // The deadline of the attempt aborted it. A request that is over stays aborted.
-        if (kind === 'late' && !this.#isOver) this.#stop = new AbortController();
-        if (kind === 'stale' && !isNew) return kind;
-        if (kind === 'outdated' && outdated < maxOutdated) return kind;
-        const { url, isKnown = () => false } = this.#call;
-        const limits = { timeouts, maxBodyBytes, url, address, isKnown: isKnown() };
-        const fault = connectionFault(response, route, limits);
-        return { sent: stamped, ...this.#failure(fault, took) };
-      }
-      const { status } = response;
-      // What it says reaches the limiter before the next permit, since this one is still held.
-      const notice = permit.observe?.({ status, headers: response.headers }) ?? {};
-      const { quota } = notice;
-      this.#emit('response', () => {
-        const event = { route, request: this.#number, type: 'response', attempt: number, status, took } as const;
-        return quota ? { ...event, quota } : event;
-      });
-      const reading = read(response, clock.now(), from);
-      const { renews = false, retry: isOutage = false } = 'fault' in reading ? reading.fault : {};
-      if (!renews) credentials.notRefused?.(stamped, isOutage);
-      if ('redirectTo' in reading) return { url: reading.redirectTo, redirects: from.redirects + 1 };
-      if (reading.ok) {
-        const { body, pause = 0 } = reading;
-        if (pause > 0) this.#pauseFor(pause, 'retry-after');
-        const result = { status, headers: response.headers, body, attempts: number };
-        return from.redirects === 0 ? result : { ...result, redirectedTo: from.url };
-      }
-      const fault = underQuota(reading.fault, notice, this.#wasForbidden);
-      this.#wasForbidden ||= status === 403 && fault.retry;
-      return { sent: stamped, ...this.#failure(fault, took) };
+      if (!(response instanceof AdapterFault)) return this.#read(response, { permit, requested, sent, took });
+      const { kind } = response;
+      // The deadline of the attempt aborted it. A request that is over stays aborted.
+      if (kind === 'late' && !this.#isOver) this.#stop = new AbortController();
+      if (kind === 'stale' && !isNew) return { kind };
+      if (kind === 'outdated' && outdated < maxOutdated) return { kind };
+      const { maxBodyBytes, address = 'base URL' } = this.#options;
+      const { isKnown = () => false } = this.#call;
+      const limits = { timeouts, maxBodyBytes, url: this.#call.url, address, isKnown: isKnown() };
+      return this.#failed(connectionFault(response, route, limits), sent, took);
     } finally {
       ended?.();
       permit.release(mayBeWritten ? undefined : 'unwritten');
       onLimiter?.(limiter);
     }
+  }
+
+  /** Reads a response while its attempt holds the permit, so what it says reaches the limiter before the next permit. */
+  #read(response: AttemptResponse, { permit, requested, sent, took }: SentAttempt): Outcome {
+    const { clock } = this.#options;
+    const { route, read, credentials } = this.#call;
+    const { status } = response;
+    const notice = permit.observe?.({ status, headers: response.headers }) ?? {};
+    const { quota } = notice;
+    this.#emit('response', () => {
+      const attempt = this.#attempts;
+      const event = { route, request: this.#number, type: 'response', attempt, status, took } as const;
+      return quota ? { ...event, quota } : event;
+    });
+    const reading = read(response, clock.now(), requested);
+    const { renews = false, retry: isOutage = false } = 'fault' in reading ? reading.fault : {};
+    if (!renews) credentials.notRefused?.(sent, isOutage);
+    const { url, redirects } = requested;
+    if ('redirectTo' in reading)
+      return { kind: 'redirected', to: { url: reading.redirectTo, redirects: redirects + 1 } };
+    if (reading.ok) {
+      const { body, pause = 0 } = reading;
+      if (pause > 0) this.#pauseFor(pause, 'retry-after');
+      const result = { status, headers: response.headers, body, attempts: this.#attempts };
+      return { kind: 'answered', response: redirects === 0 ? result : { ...result, redirectedTo: url } };
+    }
+    const fault = underQuota(reading.fault, notice, this.#wasForbidden);
+    this.#wasForbidden ||= status === 403 && fault.retry;
+    return this.#failed(fault, sent, took);
+  }
+
+  #failed(found: AttemptFault, sent: Stamped, took: number): FailedAttempt {
+    const isUndecided = found.retry && this.#call.isRepeatable === false && !found.isUnsent;
+    const fault = isUndecided ? { ...found, retry: false } : found;
+    if (isUndecided) amend(fault.error, 'It was not sent again, because the API may have carried it out.');
+    // One that took longer than it may did so while the process stood still.
+    const counted = Math.min(took, this.#options.timeouts.response);
+    const failure = this.#retries.planNext(fault, this.#attempts, counted);
+    this.#pauseLimiter(failure);
+    return { kind: 'failed', failure, sent };
   }
 
   readonly #untimed = async <T>(work: Promise<T>): Promise<T> => {
@@ -361,17 +388,6 @@ class Exchange {
       if (!this.#isOver) this.#stopwatch.run();
     }
   };
-
-  #failure(found: AttemptFault, took: number): AttemptFailure {
-    const isUndecided = found.retry && this.#call.isRepeatable === false && !found.isUnsent;
-    const fault = isUndecided ? { ...found, retry: false } : found;
-    if (isUndecided) amend(fault.error, 'It was not sent again, because the API may have carried it out.');
-    // One that took longer than it may did so while the process stood still.
-    const counted = Math.min(took, this.#options.timeouts.response);
-    const failure = this.#retries.planNext(fault, this.#attempts, counted);
-    this.#pauseLimiter(failure);
-    return failure;
-  }
 
   /** The pause applies to all requests. The failed attempt still holds its permit, so none can start before it. */
   #pauseLimiter({ fault, delay, isRequested }: AttemptFailure): void {
@@ -410,16 +426,32 @@ class Exchange {
 /** Ms. Other requests keep a pause even if this one gives up, but an absurd one must not hold them for good. */
 const longestPause = 86_400_000;
 
-/** A failed attempt, and the credentials that it was sent with. */
-interface Failure extends AttemptFailure {
+/**
+ * The outcome of an attempt that was sent. It is sent again at once, with another permit, after a redirect, and if nothing
+ * was written: the server had closed the idle connection (`stale`), the credentials `expired` while it waited for its
+ * permit, or the permit was `outdated` when the connection was open.
+ */
+type Outcome =
+  | { readonly kind: 'answered'; readonly response: TransportResponse }
+  | { readonly kind: 'redirected'; readonly to: RequestedUrl }
+  | { readonly kind: 'stale' | 'expired' | 'outdated' }
+  | FailedAttempt;
+
+interface FailedAttempt {
+  readonly kind: 'failed';
+  readonly failure: AttemptFailure;
+  /** The credentials that it was sent with. */
   readonly sent: Stamped;
 }
 
-/**
- * Why an attempt is made again at once, with another permit: the server had closed the idle connection, the credentials
- * expired while it waited for its permit, or the permit was too old when the connection was open.
- */
-type Unsent = 'stale' | 'expired' | 'outdated';
+/** An attempt whose response has arrived. */
+interface SentAttempt {
+  readonly permit: Permit;
+  readonly requested: RequestedUrl;
+  readonly sent: Stamped;
+  /** Ms. */
+  readonly took: number;
+}
 
 /** How an attempt is sent, which may have failed before it was written. */
 interface Again {
