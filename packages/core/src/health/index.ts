@@ -4,16 +4,17 @@
  * @module @sluice/core/health
  */
 
-// Events
+// Runs
 export {
   causeOf,
   healthLevel,
   healthText,
-  RunJudge,
   type Backlog,
-  type RunJudgeOptions,
   type RunHealth,
   type RunLevel,
   type RunPart,
 } from './runHealth.js';
+export { RunJudge, type RunJudgeOptions } from './runJudge.js';
+
+// Statuses
 export { statusHue, statusTone, type StatusTone } from './statusTone.js';
