@@ -1,21 +1,19 @@
 import type { ClientEvent, EventOf } from '@sluice/core';
 import { causeOf, healthLevel, healthText, RunJudge } from '@sluice/core/health';
-import type { ErrorReport, LimiterEvent } from '@sluice/core/kit';
+import type { LimiterEvent } from '@sluice/core/kit';
 import { Board } from './watchBoard.js';
-import { fit, shorten } from './fit.js';
-import { Series, type Gap } from './series.js';
+import { first, fit, maxName, maxText, shorten } from './fit.js';
+import { Gaps } from './gaps.js';
+import { Problems } from './problems.js';
+import { Series } from './series.js';
+import { Slowest } from './slowest.js';
 import type { About, ClusterView, Ending, HealthView, LimiterView, Past, Snapshot } from './snapshot.js';
+import { Walked } from './walked.js';
 
 const maxPauses = 20;
-const maxSlowest = 8;
 const maxCommits = 20;
-const maxProblems = 20;
-const maxPartitions = 8;
 const maxReasons = 20;
 const maxLimiters = 20;
-const maxText = 300;
-const maxName = 120;
-const maxGaps = 20;
 /** Seconds that count as of late. */
 const late = 10;
 /** Seconds whose rows tell how long the rest takes: a pace that changes every second is no help. */
@@ -30,9 +28,6 @@ const watchTexts: ReadonlyMap<HealthView['kind'], string> = new Map([
   ['pace', 'A poll is in progress.'],
 ]);
 
-/** What an error passes on its way up. */
-const errorRanks: readonly string[] = ['request', 'walk', 'watch', 'export'];
-
 const tellsOfOutages: ReadonlySet<ClientEvent['type']> = new Set([
   'settled',
   'retry',
@@ -42,8 +37,6 @@ const tellsOfOutages: ReadonlySet<ClientEvent['type']> = new Set([
   'attempt',
 ]);
 
-type Problem = Snapshot['problems'][number];
-
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** Folds the events of a client into what the page shows. It computes only: time is an argument, in ms since 1970. */
@@ -51,31 +44,23 @@ export class RunState {
   readonly #startedAt: number;
   readonly #judge = new RunJudge();
   readonly #series = new Series();
+  readonly #gaps = new Gaps();
+  readonly #problems = new Problems();
+  readonly #slowest = new Slowest();
   #about: About;
   #board: Board | undefined;
   #cluster: ClusterView | undefined;
   #end: Snapshot['end'] = null;
   #totals: Mutable<Snapshot['totals']> = emptyTotals();
-  #total: number | undefined;
+  #walked = new Walked();
   #deliveries: Mutable<NonNullable<Snapshot['deliveries']>> | undefined;
-  /** Times in which nothing succeeded, the last one at the end. */
-  #gaps: Gap[] = [];
-  /** Times before the start in which nobody looked. */
-  #pastGaps: readonly Gap[] = [];
   readonly #limiters = new Map<string, { readonly event: LimiterEvent; readonly at: number }>();
   /** The one that was counted last comes last. */
   readonly #reasons = new Map<string, { readonly count: number; readonly at: number }>();
   #pauses: Snapshot['pauses'] = [];
-  #slowest: Snapshot['slowest'] = [];
   #commits: Snapshot['commits'] = [];
-  #problems: Snapshot['problems'] = [];
-  #begun = 0;
-  #done = 0;
-  #latest: Snapshot['partitions']['latest'] = [];
-  /** The last failure of an export, a walk or a watch. */
-  #failure: string | undefined;
-  #isSealed = false;
-  #lastError = { message: '', rank: 0 };
+  /** How the run ended, as far as its events tell. */
+  #outcome: Ending = { outcome: 'stopped' };
 
   constructor(about: About, now: number) {
     this.#about = about;
@@ -89,17 +74,13 @@ export class RunState {
     if (!isAnother) return;
     const { requests, retries } = this.#totals;
     this.#totals = { ...emptyTotals(), requests, retries };
-    this.#total = undefined;
-    this.#begun = 0;
-    this.#done = 0;
-    this.#latest = [];
-    this.#isSealed = false;
-    this.#failure = undefined;
+    this.#walked = new Walked();
+    this.#outcome = { outcome: 'stopped' };
   }
 
   showCluster(cluster: ClusterView, now: number): void {
     const isKnown = cluster.redisError === undefined;
-    this.#setGap(isKnown ? undefined : now, now);
+    this.#gaps.note(isKnown ? undefined : now, now);
     const bucket = isKnown ? this.#series.bucket(now) : { rows: 0 };
     if (this.#cluster) bucket.rows += Math.max(0, cluster.rows - this.#cluster.rows);
     this.#cluster = cluster;
@@ -108,7 +89,7 @@ export class RunState {
   showPast({ since, rows, gaps }: Past): void {
     if (this.#board) return;
     this.#board = new Board(since, rows);
-    this.#pastGaps = gaps.slice(-maxGaps);
+    this.#gaps.addPast(gaps);
   }
 
   /** The first ending counts. */
@@ -122,8 +103,7 @@ export class RunState {
 
   /** How the run ended, as far as its events tell. */
   get outcome(): Ending {
-    if (this.#failure !== undefined) return { outcome: 'failed', message: this.#failure };
-    return { outcome: this.#isSealed ? 'finished' : 'stopped' };
+    return this.#outcome;
   }
 
   fold(event: ClientEvent, now: number): void {
@@ -140,12 +120,12 @@ export class RunState {
         this.#series.bucket(now);
         break;
       case 'response':
-        this.#rank({ route: shorten(event.route, maxName), took: event.took, status: event.status, at: now });
+        this.#slowest.add({ route: shorten(event.route, maxName), took: event.took, status: event.status, at: now });
         break;
       case 'retry':
         totals.retries += 1;
         this.#count(causeOf(event.error), now);
-        this.#reportFailure(event.route, event.error, now);
+        this.#problems.reportFailure(event.route, event.error, now);
         break;
       case 'paused':
         this.#pauses = first(
@@ -161,19 +141,12 @@ export class RunState {
         totals.rows += event.rows;
         totals.pages += 1;
         this.#series.bucket(now).rows += event.rows;
-        if (event.total !== undefined) this.#total = event.total;
-        this.#begun = Math.max(this.#begun, event.partition + 1);
-        if (event.endsPartition) this.#done += 1;
-        this.#latest = first(
-          [event.partition, event.page, now] as const,
-          this.#latest.filter(([partition]) => partition !== event.partition),
-          maxPartitions,
-        );
+        this.#walked.add(event, now);
         break;
       case 'commit':
         totals.committedRows = event.rows;
         totals.committedPages = event.pages;
-        this.#isSealed = event.isSealed;
+        if (this.#outcome.outcome !== 'failed') this.#outcome = { outcome: event.isSealed ? 'finished' : 'stopped' };
         this.#commits = first(
           { at: now, rows: event.rows, pages: event.pages, isLast: event.isSealed },
           this.#commits,
@@ -188,8 +161,9 @@ export class RunState {
         this.#series.bucket(now).changes += 1;
         break;
       case 'error':
-        if (event.of !== 'request') this.#failure = shorten(event.error.message, maxText);
-        this.#reportError(event, now);
+        if (event.of !== 'request')
+          this.#outcome = { outcome: 'failed', message: shorten(event.error.message, maxText) };
+        this.#problems.reportError(event, now);
         break;
       case 'delivery':
         this.#deliver(event, now);
@@ -197,14 +171,14 @@ export class RunState {
       case 'outage':
         if (event.cause === undefined) break;
         this.#count(`${event.sink}: ${event.cause}`, now);
-        this.#report('warning', event.sink, event.error?.summary ?? event.cause, now);
+        this.#problems.report('warning', event.sink, event.error?.summary ?? event.cause, now);
         break;
       case 'warning':
       case 'info':
-        this.#report(event.type, event.plugin, event.message, now);
+        this.#problems.report(event.type, event.plugin, event.message, now);
         break;
       case 'plugin-fault':
-        this.#report('error', event.plugin, event.error.message, now);
+        this.#problems.report('error', event.plugin, event.error.message, now);
         break;
       case 'request':
       case 'settled':
@@ -230,7 +204,7 @@ export class RunState {
       totals: { ...this.#totals },
       ...this.#estimate(pace, now),
       // A second that is not over would look like a slump.
-      series: this.#series.view(this.#end ? now : now - 1_000, span, this.#gaps, { areRowsKnown: !this.#cluster }),
+      series: this.#series.view(this.#end ? now : now - 1_000, span, this.#gaps.own, { areRowsKnown: !this.#cluster }),
       deliveries: this.#deliveries ? { ...this.#deliveries } : null,
       limiters: fit(limiters, list),
       pauses: fit(this.#pauses, list),
@@ -238,19 +212,14 @@ export class RunState {
         [...this.#reasons].map(([reason, { count, at }]) => ({ reason, count, at })).sort((a, b) => b.count - a.count),
         list,
       ),
-      slowest: fit(this.#slowest, list),
-      partitions: {
-        begun: this.#begun,
-        done: this.#done + resumed,
-        of: this.#about.partitions ?? null,
-        latest: this.#latest,
-      },
+      slowest: fit(this.#slowest.list, list),
+      partitions: this.#walked.partitions(resumed, this.#about.partitions),
       commits: this.#commits,
-      problems: fit(this.#problems, problems),
+      problems: fit(this.#problems.list, problems),
       cluster: this.#cluster ? fitCluster(this.#cluster) : null,
     };
     if (!this.#board) return { ...rest, board: null };
-    const board = this.#board.view(share.board, [...this.#pastGaps, ...this.#gaps]);
+    const board = this.#board.view(share.board, this.#gaps.all);
     // What all others leave is for the changes.
     const used = Buffer.byteLength(JSON.stringify({ ...rest, board }));
     return { ...rest, board: { ...board, changes: this.#board.changes(maxBytes - used) } };
@@ -277,23 +246,14 @@ export class RunState {
     const since = 'since' in health ? health.since : 0;
     // A watch goes on polling while its changes wait for a webhook.
     const isPolling = health.kind === 'target' && this.#about.kind === 'watch' && this.#deliveries !== undefined;
-    this.#setGap(healthLevel(health) === 'failing' && !isPolling ? now - since : undefined, now);
-  }
-
-  /** @param from when it began that nothing is known; `undefined` if something is. */
-  #setGap(from: number | undefined, now: number): void {
-    const last = this.#gaps.at(-1);
-    const isOpen = last && last.to === undefined;
-    if (from === undefined) {
-      if (isOpen) this.#gaps.splice(-1, 1, { from: last.from, to: now });
-    } else if (!isOpen) this.#gaps = [...this.#gaps, { from }].slice(-maxGaps);
+    this.#gaps.note(healthLevel(health) === 'failing' && !isPolling ? now - since : undefined, now);
   }
 
   /** How long the rest takes is only told where rows are counted: partitions are unlike. */
   #estimate(pace: number, now: number): Pick<Snapshot, 'pace' | 'expectedRows' | 'left'> {
     if (this.#cluster) return { pace, expectedRows: null, left: null };
     const { expectedRows, resumedRows = 0, kind } = this.#about;
-    const expected = kind === 'watch' ? undefined : lower(expectedRows, this.#total);
+    const expected = kind === 'watch' ? undefined : lower(expectedRows, this.#walked.total);
     const { rows, committedRows } = this.#totals;
     if (this.#end) {
       const seconds = Math.max(1, (this.#end.at - this.#startedAt) / 1_000);
@@ -313,7 +273,7 @@ export class RunState {
     if (step === 'accepted') sums.accepted += 1;
     if (step === 'dead-letter') sums.deadLetters += 1;
     if (step === 'retry' && error) this.#count(`${sink}: ${causeOf(error)}`, now);
-    if (step === 'retry' || step === 'failed' || step === 'refused') this.#reportFailure(sink, error, now);
+    if (step === 'retry' || step === 'failed' || step === 'refused') this.#problems.reportFailure(sink, error, now);
     if (step === 'sent' || step === 'dead-letter') return;
     const answer = error ? causeOf(error) : `HTTP ${status ?? 200}`;
     sums.last = { at: now, answer, isAccepted: step === 'accepted' };
@@ -346,12 +306,6 @@ export class RunState {
     bucket.queued = Math.max(bucket.queued, event.queued);
   }
 
-  #rank(response: Snapshot['slowest'][number]): void {
-    const last = this.#slowest.at(-1);
-    if (last && this.#slowest.length >= maxSlowest && response.took <= last.took) return;
-    this.#slowest = [...this.#slowest, response].sort((a, b) => b.took - a.took).slice(0, maxSlowest);
-  }
-
   #count(reason: string, now: number): void {
     const name = shorten(reason, 60);
     const count = (this.#reasons.get(name)?.count ?? 0) + 1;
@@ -360,39 +314,6 @@ export class RunState {
     const [oldest] = this.#reasons.keys();
     if (this.#reasons.size > maxReasons && oldest !== undefined) this.#reasons.delete(oldest);
   }
-
-  /** An error that goes up, from a request to its walk and on to the export, is one. */
-  #reportError({ of, name, error }: EventOf<'error'>, now: number): void {
-    const { message, summary = message } = error;
-    const rank = errorRanks.indexOf(of);
-    const isSame = this.#lastError.message === message && this.#lastError.rank < rank;
-    this.#lastError = { message, rank };
-    if (!isSame) this.#report('error', name, summary, now);
-  }
-
-  /** A failed attempt, which is repeated. */
-  #reportFailure(from: string, error: ErrorReport | undefined, now: number): void {
-    if (!error) return;
-    const cause = causeOf(error);
-    const text = withoutName(from, error.summary ?? error.message);
-    // A status is in the text.
-    this.#report('warning', from, cause.startsWith('HTTP') ? text : `${cause}: ${text}`, now);
-  }
-
-  #report(level: Problem['level'], from: string, message: string, now: number): void {
-    const text = shorten(withoutName(from, message), maxText);
-    const problem = { at: now, level, from: shorten(from, maxName), message: text };
-    const isSame = (each: Problem): boolean =>
-      each.level === level && each.from === problem.from && each.message === problem.message;
-    const { count = 0 } = this.#problems.find(isSame) ?? {};
-    const others = this.#problems.filter((each) => !isSame(each));
-    this.#problems = first({ ...problem, count: count + 1 }, others, maxProblems);
-  }
-}
-
-/** The name of the source, with which its errors begin, stands beside them. */
-function withoutName(name: string, message: string): string {
-  return message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message;
 }
 
 function emptyTotals(): Mutable<Snapshot['totals']> {
@@ -405,10 +326,6 @@ function emptyTotals(): Mutable<Snapshot['totals']> {
     retries: 0,
     changes: 0,
   };
-}
-
-function first<T>(item: T, items: readonly T[], max: number): readonly T[] {
-  return [item, ...items].slice(0, max);
 }
 
 function lower(a: number | undefined, b: number | undefined): number | undefined {
