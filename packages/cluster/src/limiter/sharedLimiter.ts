@@ -42,6 +42,19 @@ interface TimedRequest extends AcquireOptions {
   readonly since: number;
 }
 
+/** The limits by which the book goes. */
+interface LimitsInForce {
+  /** Of `encodeLimits`. */
+  readonly text: string;
+  readonly windows: readonly BookWindow[];
+}
+
+/** The next call, unless another reason comes first. */
+interface Timer {
+  readonly at: number;
+  readonly cancel: () => void;
+}
+
 /** A permit of a reply, and what became of it. */
 interface Grant extends UsedPermit {
   late: number;
@@ -62,6 +75,7 @@ const longestRetry = 1_000;
 const margin = 1;
 /** Ms until starts are reported at the latest. */
 const longestReport = 500;
+const noTimer: Timer = { at: Infinity, cancel: () => undefined };
 
 /**
  * A limiter whose book other processes share. It asks for the permits of its requests when they are due, starts them at
@@ -72,18 +86,13 @@ export class SharedLimiter implements Limiter {
   readonly #options: SharedLimiterOptions;
   readonly #queue = new WaitQueue<Permit, TimedRequest>(() => this.#tellNeed());
   #running = 0;
-  /** The limits in force, as text and by window. */
-  #known: string;
-  #windows: readonly BookWindow[];
+  #inForce: LimitsInForce;
   /** Permits whose start, or response, is to be reported, and until when. */
   readonly #unreported = new Set<Grant>();
   #reportUntil = Infinity;
-  #isCalling = false;
-  /** The last reply has told when to call again. */
-  #hasTicket = false;
-  /** When the timer calls. */
-  #nextCall = Infinity;
-  #cancelTimer = (): void => undefined;
+  /** `waiting`: the last reply has told when to call again. */
+  #turn: 'idle' | 'calling' | 'waiting' = 'idle';
+  #timer: Timer = noTimer;
   #pausedUntil = -Infinity;
   /** When a pause ends that the book does not know yet. */
   #newPause: number | undefined;
@@ -97,15 +106,16 @@ export class SharedLimiter implements Limiter {
   constructor(options: SharedLimiterOptions) {
     this.#options = options;
     this.name = options.name;
-    this.#known = options.limits;
-    this.#windows = decodeLimits(options.limits);
+    this.#inForce = decodeInForce(options.limits);
   }
 
   get state(): LimiterState {
     const now = this.#now;
     const { reply, received = -Infinity } = this.#last ?? {};
-    const used = this.#windows.map(({ span }, w) => (now - received > span / 1_000 ? 0 : (reply?.used[w] ?? 0)));
-    const rate = rateUse(this.#windows, used);
+    const used = this.#inForce.windows.map(({ span }, w) =>
+      now - received > span / 1_000 ? 0 : (reply?.used[w] ?? 0),
+    );
+    const rate = rateUse(this.#inForce.windows, used);
     return {
       queued: this.#queue.size + (reply?.queued ?? 0),
       running: this.#running + (reply?.running ?? 0),
@@ -125,11 +135,11 @@ export class SharedLimiter implements Limiter {
 
   async acquire(options: AcquireOptions): Promise<Permit> {
     options.signal?.throwIfAborted();
-    costsOf(this.#windows, options.route);
+    costsOf(this.#inForce.windows, options.route);
     this.#isClosed = false;
     const permit = this.#queue.wait({ ...options, since: this.#now });
     this.#tellNeed();
-    if (!this.#hasTicket) this.#callSoon();
+    if (this.#turn !== 'waiting') this.#callSoon();
     return permit;
   }
 
@@ -149,21 +159,20 @@ export class SharedLimiter implements Limiter {
   /** Calls in this turn of the event loop, once for all that ask now. */
   #callSoon(): void {
     queueMicrotask(() => {
-      if (!this.#isCalling && !this.#isClosed) void this.#call();
+      if (this.#turn !== 'calling' && !this.#isClosed) void this.#call();
     });
   }
 
   #clearTimer(): void {
-    this.#cancelTimer();
-    this.#nextCall = Infinity;
+    this.#timer.cancel();
+    this.#timer = noTimer;
   }
 
   #callIn(ms: number): void {
     this.#clearTimer();
     // A reply may come after `close`, and a timer would keep the process alive.
     if (this.#isClosed || ms === Infinity) return;
-    this.#nextCall = this.#now + ms;
-    this.#cancelTimer = this.#options.clock.after(ms, () => this.#callSoon());
+    this.#timer = { at: this.#now + ms, cancel: this.#options.clock.after(ms, () => this.#callSoon()) };
   }
 
   /** Those that may start now, as far as this process is concerned. */
@@ -174,24 +183,24 @@ export class SharedLimiter implements Limiter {
 
   async #call(): Promise<void> {
     const { worker, limits, defaultLimits = '' } = this.#options;
-    this.#isCalling = true;
-    this.#hasTicket = false;
+    this.#turn = 'calling';
     this.#clearTimer();
     const last = this.#last;
     const sent = this.#now;
-    const wants = this.#next().map(({ request }) => costsOf(this.#windows, request.route));
+    const wants = this.#next().map(({ request }) => costsOf(this.#inForce.windows, request.route));
     const pause = this.#newPause;
     const reported = [...this.#unreported];
     const used = reported.map((grant): UsedPermit => ({ ...grant }));
     this.#unreported.clear();
     this.#reportUntil = Infinity;
+    let hasTicket = false;
     try {
       const reply = await this.#replyTo({
         worker,
         declared: limits,
         // Whoever was given no limits opens a book that was lost with those that it had.
-        fallback: limits === '' ? this.#known || defaultLimits : '',
-        known: this.#known,
+        fallback: limits === '' ? this.#inForce.text || defaultLimits : '',
+        known: this.#inForce.text,
         replace: '',
         wants,
         running: this.#running,
@@ -202,7 +211,7 @@ export class SharedLimiter implements Limiter {
       if (this.#newPause === pause) this.#newPause = undefined;
       this.#awaySince = undefined;
       for (const grant of reported) grant.isCounted = true;
-      if (this.#agrees(reply)) this.#obey({ reply, sent, received: this.#now }, wants);
+      hasTicket = this.#agrees(reply) && this.#obey({ reply, sent, received: this.#now }, wants);
     } catch (error) {
       // The book may have counted them or not, so their responses must not move them.
       for (const grant of reported) {
@@ -211,7 +220,7 @@ export class SharedLimiter implements Limiter {
       }
       this.#survive(error, sent);
     } finally {
-      this.#isCalling = false;
+      this.#turn = hasTicket ? 'waiting' : 'idle';
       this.#tellNeed();
     }
   }
@@ -232,20 +241,19 @@ export class SharedLimiter implements Limiter {
       this.#refuseAll(otherLimits(this.name, this.#options.limits, inForce));
       return false;
     }
-    if (inForce === this.#known) return true;
-    this.#known = inForce;
-    this.#windows = decodeLimits(inForce);
+    if (inForce === this.#inForce.text) return true;
+    this.#inForce = decodeInForce(inForce);
     for (const waiter of this.#queue.all)
       try {
-        costsOf(this.#windows, waiter.request.route);
+        costsOf(this.#inForce.windows, waiter.request.route);
       } catch (error) {
         waiter.refuse(error);
       }
     return true;
   }
 
-  /** Starts the requests that were granted, and plans the next call. */
-  #obey(timed: TimedReply, wants: LimiterCall['wants']): void {
+  /** Starts the requests that were granted, and plans the next call. @returns whether the reply told when */
+  #obey(timed: TimedReply, wants: LimiterCall['wants']): boolean {
     const { reply, sent, received } = timed;
     const wasSteady = isSteady(this.#last, timed);
     this.#last = { ...timed, isSteady: wasSteady };
@@ -264,20 +272,21 @@ export class SharedLimiter implements Limiter {
       this.#lateReplies = 0;
       this.#refuseAll(tooFar(this.name, roundTrip));
     }
-    this.#hasTicket = reply.due >= 0 && !this.#isClosed;
+    const hasTicket = reply.due >= 0 && !this.#isClosed;
     const isWasted = reply.status === 'learn' || !wasSteady || (reply.granted > 0 && !isUsable);
-    const mayStart = !this.#hasTicket && this.#next().length > 0;
+    const mayStart = !hasTicket && this.#next().length > 0;
     if (isWasted || mayStart || this.#newPause !== undefined) {
       this.#callSoon();
-      return;
+      return hasTicket;
     }
-    const untilDue = this.#hasTicket ? Math.max(0, reply.due / 1_000 - roundTrip / 2) + margin : Infinity;
+    const untilDue = hasTicket ? Math.max(0, reply.due / 1_000 - roundTrip / 2) + margin : Infinity;
     this.#callIn(Math.min(untilDue, Math.max(0, this.#reportUntil - this.#now)));
+    return hasTicket;
   }
 
   /** Whether a permit of these costs serves a request: the one that it was asked for, or one like it if that has left. */
   #hasCosts({ request }: Waiter<Permit, TimedRequest>, costs: readonly number[]): boolean {
-    return String(costsOf(this.#windows, request.route)) === String(costs);
+    return String(costsOf(this.#inForce.windows, request.route)) === String(costs);
   }
 
   #begin(waiter: Waiter<Permit, TimedRequest>, grant: Grant, sent: number): void {
@@ -298,7 +307,7 @@ export class SharedLimiter implements Limiter {
       onRelease: () => {
         this.#running -= 1;
         // Somebody may wait for this one's place.
-        if (this.#queue.size > 0 && !this.#hasTicket) this.#callSoon();
+        if (this.#queue.size > 0 && this.#turn !== 'waiting') this.#callSoon();
       },
     });
     waiter.admit(permit);
@@ -306,11 +315,11 @@ export class SharedLimiter implements Limiter {
 
   /** Reports it with the next call, or with one of its own: in time, before it would count longer than it does. */
   #report(grant: Grant): void {
-    const left = Math.min(...this.#windows.map(({ span }) => (span - Math.max(0, grant.took)) / 2_000));
+    const left = Math.min(...this.#inForce.windows.map(({ span }) => (span - Math.max(0, grant.took)) / 2_000));
     const until = this.#now + Math.min(longestReport, left > 0 ? left : longestReport);
     this.#unreported.add(grant);
     this.#reportUntil = Math.min(this.#reportUntil, until);
-    if (!this.#isCalling && until < this.#nextCall) this.#callIn(until - this.#now);
+    if (this.#turn !== 'calling' && until < this.#timer.at) this.#callIn(until - this.#now);
   }
 
   /** Tries again, for a while. */
@@ -338,6 +347,10 @@ export class SharedLimiter implements Limiter {
   #tellNeed(): void {
     this.#options.access.isNeeded(this.#queue.size > 0);
   }
+}
+
+function decodeInForce(text: string): LimitsInForce {
+  return { text, windows: decodeLimits(text) };
 }
 
 export function otherLimits(name: string, given: string, inForce: string): ConfigError {
