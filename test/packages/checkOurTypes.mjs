@@ -1,5 +1,5 @@
-// Usage: node checkOurTypes.mjs TYPESCRIPT TSCONFIG. Prints what this TypeScript finds wrong with the project's files
-// and with our declarations. It skips the declarations of dependencies: checking them takes most of the time, and they
+// Usage: node checkOurTypes.mjs TYPESCRIPT TSCONFIG. Prints what this TypeScript finds wrong with the project's files,
+// with their declarations if it is to emit them, and with ours. It skips the declarations of dependencies: checking them takes most of the time, and they
 // are not ours to fix.
 import { pathToFileURL } from 'node:url';
 
@@ -16,6 +16,7 @@ const faults = [
   ...program.getOptionsDiagnostics(),
   ...program.getGlobalDiagnostics(),
   ...ours.flatMap((file) => [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)]),
+  ...(options.declaration ? program.getDeclarationDiagnostics() : []),
 ];
 const host = { getCurrentDirectory: process.cwd, getCanonicalFileName: (name) => name, getNewLine: () => '\n' };
 process.stdout.write(ts.formatDiagnostics(faults, host));

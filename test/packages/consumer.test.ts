@@ -9,7 +9,8 @@ import { published } from './published.js';
 
 const consumer = inject('consumer');
 const entries = published().flatMap(({ entries: of }) => of);
-const [oldest] = compilers;
+const oldest = compilers[0];
+const newest = compilers.at(-1);
 
 /** TypeScript prints errors to stdout, and nothing else. */
 function compile(tsc: string, project: string, ...args: string[]): ReturnType<typeof run> {
@@ -31,6 +32,13 @@ describe.concurrent.each(compilers)('TypeScript $version compiles code that uses
     ['for a page, without the types of Node', 'page'],
   ])('%s', async (_, project) => {
     expect(await check(compiler, project)).toEqual({ code: 0, output: '' });
+  });
+});
+
+describe.concurrent.each([oldest!, newest!])('TypeScript $version declares what a program exports', (compiler) => {
+  // Each is a program of its own: in one that imports all doors, a compiler finds names that a door does not lead to.
+  test.each(['main', 'define', 'kit'])('that imports the door %s of core', async (door) => {
+    expect(await check(compiler, door)).toEqual({ code: 0, output: '' });
   });
 });
 

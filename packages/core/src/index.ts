@@ -4,6 +4,9 @@
  * @module @sluice/core
  */
 
+// A compiler names a type by an entry that the program knows, so that each entry leads to those of the types it prints.
+export type {} from './kit.js';
+
 // Clients
 export { createClient, type Client, type ClientOptions } from './client.js';
 

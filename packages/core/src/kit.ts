@@ -4,9 +4,13 @@
  * @module @sluice/core/kit
  */
 
+// Declarations name types of the main entry, see there.
+export type {} from './index.js';
+
 // Plugins
 export { checkPlugin } from './plugins/checkPlugin.js';
-export type { ApiResponse, ApiRequest, EndpointOptions } from './plugins/plugin.js';
+export type { ApiResponse, ApiRequest, EndpointOptions, NamedTargetContext, PluginLogger } from './plugins/plugin.js';
+export type { Registered } from './plugins/registry.js';
 
 // Events
 export type { CloseEvent, HookName, InfoEvent, PluginFaultEvent, WarningEvent } from './plugins/clientEvent.js';
@@ -52,12 +56,12 @@ export { WaitQueue, type Waiter } from './http/limit/waitQueue.js';
 export type { Timeouts } from './http/requestTimes.js';
 export type { ArrayFormat } from './http/query.js';
 export { Secrets } from './http/secrets.js';
-export { createSender, type Sender, type SenderOptions } from './http/sender.js';
+export { createSender, type Message, type Receipt, type Sender, type SenderOptions } from './http/sender.js';
 export type { Transport, TransportRequest, TransportResponse } from './http/transport.js';
 
 // Sources
 export type { PipePagesOptions } from './source/source.js';
-export type { WalkedPages } from './source/definition.js';
+export type { RowEvent, SourceEndpoint, WalkedPages } from './source/definition.js';
 export type { BodyParser } from './http/response/parsedBody.js';
 export type { PartitionLog } from './source/discovery.js';
 export type { DocumentReader } from './source/documentReader.js';
@@ -65,7 +69,17 @@ export type { PageHealth, WatchedWalk } from './source/page.js';
 export type { PageCache, PageCacheLimits, StoredPage } from './source/pageCache.js';
 export type { PageSource } from './source/pageSource.js';
 export type { Increment, PageIncrement, Since, SinceWindow, WalkedWindow } from './source/increment.js';
-export { findGap, joinTotals, pickGap, type StatedGap, type StatedTotal } from './position.js';
+export {
+  findGap,
+  joinTotals,
+  pickGap,
+  type NextCursor,
+  type PageCursor,
+  type StatedGap,
+  type StatedTotal,
+  type StatedTotals,
+  type TotalGap,
+} from './position.js';
 export type { PullIterator } from './source/cancellable.js';
 
 // Watching
@@ -89,7 +103,7 @@ export {
 } from './http/retry/retryTarget.js';
 export { recordState, type RecordLists } from './sink/recordState.js';
 export type { StateLog } from './stateLog.js';
-export { lockQueues, type LockQueue, type Release, type StateUse } from './sink/lockQueue.js';
+export type { Release, StateUse } from './sink/lockQueue.js';
 
 // Errors
 export type { Advice, Fault } from './errors.js';

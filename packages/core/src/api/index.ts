@@ -4,6 +4,9 @@
  * @module @sluice/core/define
  */
 
+// Declarations name types of the main entry, see there.
+export type {} from '../index.js';
+
 // APIs that are described
 export { defineApi, type ApiDefinition, type ApiOf, type ApiOptions, type ApiPlugin } from './defineApi.js';
 export type { Api, ApiDescription, ApiRequests, AuthDescription } from './describedApi.js';
@@ -27,9 +30,9 @@ export { onePage } from './onePage.js';
 export type { MoreOptions } from './moreFlag.js';
 export { byPage, type PageNumberOptions } from './byPage.js';
 export type { Until } from './until.js';
-export { cursorOf, type PageAddress, type Paging } from './paging.js';
+export { cursorOf, type IncrementalPaging, type PageAddress, type Paging } from './paging.js';
 export { rowOf, type Each, type RowOfOptions } from './each.js';
-export { graphqlErrors, type GraphqlErrorOptions } from './graphqlErrors.js';
+export { graphqlErrors, type GraphqlErrorOptions, type GraphqlMeaning } from './graphqlErrors.js';
 export type { RequestPlace } from './requestPlace.js';
 export type { ReadableResponse, PageResponse, Selector } from './pageResponse.js';
 export { apisOf, sourcesOf, type ApiSource, type SourceDescription, type WalkBounds } from './apiSource.js';

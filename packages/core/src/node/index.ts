@@ -4,6 +4,9 @@
  * @module @sluice/core/node
  */
 
+// Declarations name types of the main entry, see there.
+export type {} from '../index.js';
+
 // Sinks
 export { fileSink, type FileTarget } from './fileSink.js';
 export { streamSink } from './streamSink.js';
