@@ -62,6 +62,9 @@ describe('the installed packages', () => {
       changes: 'board.rows.changes',
       unused: 2,
     });
+    const suites = await run(['--test', '--test-reporter=tap', join('out', 'authors.js')], consumer, {});
+    expect(suites).toMatchObject({ code: 0, output: expect.stringMatching(/^# fail 0$/m) });
+    expect(Number(/^# pass (\d+)$/m.exec(suites.output)?.[1])).toBeGreaterThan(80);
   });
 
   test('can be required from CommonJS, entry by entry', async () => {
