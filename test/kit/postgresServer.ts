@@ -4,8 +4,8 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import { onTestEnd } from '../../scripts/testScope.js';
 import { freePort } from './freePort.js';
 
 const execute = promisify(execFile);
@@ -31,6 +31,8 @@ export interface PostgresDatabase {
   readonly url: string;
   /** Runs SQL with psql. @returns its output, without headers. */
   query(sql: string): Promise<string>;
+  /** Ends the sessions of others, and drops all tables, types, schemas and settings. */
+  clear(): Promise<void>;
 }
 
 /** A server of PostgreSQL in a temporary folder, and its database `postgres`. */
@@ -82,11 +84,20 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-/** An empty database of the server that all tests share (`scripts/postgres.setup.ts`), with these options of CREATE DATABASE. */
+/**
+ * An empty database of the server that all tests share (`scripts/postgres.setup.ts`), until the test ends; a new one if there are options
+ * of CREATE DATABASE.
+ */
 export async function openDatabase(options = ''): Promise<PostgresDatabase> {
-  const shared = await text(connect(Number(process.env['SLUICE_TEST_POSTGRES']), '127.0.0.1'));
-  if (shared === '') throw new Error('The PostgreSQL of the tests did not start.');
-  return createDatabase(shared, options);
+  const loan = connect(Number(process.env['SLUICE_TEST_POSTGRES']), '127.0.0.1').setEncoding('utf8');
+  onTestEnd(() => loan.end());
+  const url = await new Promise<string>((resolve, reject) => {
+    loan.once('data', resolve).once('close', () => {
+      reject(new Error('The PostgreSQL of the tests did not start.'));
+    });
+    loan.once('error', reject);
+  });
+  return options === '' ? databaseAt(url) : createDatabase(new URL('/postgres', url).href, options);
 }
 
 async function createDatabase(url: string, options = ''): Promise<PostgresDatabase> {
@@ -97,14 +108,32 @@ async function createDatabase(url: string, options = ''): Promise<PostgresDataba
 
 function databaseAt(url: string): PostgresDatabase {
   const options = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1'];
+  const run = async (to: string, sql: string): Promise<string> => {
+    const { stdout } = await execute(join(postgresPrograms ?? '', 'psql'), [...options, to, '-c', sql]);
+    return stdout.trimEnd();
+  };
   return {
     url,
     port: Number(new URL(url).port),
-    async query(sql) {
-      const { stdout } = await execute(join(postgresPrograms ?? '', 'psql'), [...options, url, '-c', sql]);
-      return stdout.trimEnd();
+    query: (sql) => run(url, sql),
+    async clear() {
+      // A session's options win over those that a test gave its database.
+      const settings = '-c default_transaction_read_only=off -c lock_timeout=0 -c client_min_messages=warning';
+      await run(`${url}?options=${encodeURIComponent(settings)}`, clearing(new URL(url).pathname.slice(1)));
     },
   };
+}
+
+function clearing(name: string): string {
+  return `ALTER DATABASE ${name} RESET ALL;
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND pid <> pg_backend_pid();
+    DO $$ DECLARE name text; BEGIN
+      FOR name IN SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' LOOP
+        EXECUTE format('DROP SCHEMA %I CASCADE', name);
+      END LOOP;
+    END $$;
+    CREATE SCHEMA public;
+    GRANT USAGE ON SCHEMA public TO PUBLIC`;
 }
 
 /** Whom servers run as that refuse to run as root; `undefined` if this process is not root. */
