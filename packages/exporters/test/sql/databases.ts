@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { Sink } from '@sluice/core';
 import pg from 'pg';
+import { describe } from 'vitest';
 import {
   openDatabase,
   postgresPrograms,
@@ -137,3 +138,14 @@ export const databaseKinds: readonly DatabaseKind[] = [
   sqliteKind,
   ...(postgresPrograms === undefined ? [] : [{ name: 'PostgreSQL', open: () => openEmptyPostgres() } as const]),
 ];
+
+/**
+ * A suite with each kind of database, which `npm test` runs with SQLite alone: for what both do with the same SQL. What differs, such as
+ * values, keys and how rows are inserted, takes `describe.each(databaseKinds)`.
+ */
+export function describeDatabases(title: string, suite: (kind: DatabaseKind) => void): void {
+  for (const kind of databaseKinds)
+    describe(title.replace('$name', kind.name), { tags: kind.name === 'SQLite' ? [] : ['slow'] }, () => {
+      suite(kind);
+    });
+}

@@ -1,9 +1,9 @@
 import { ConfigError, createSource, exportTo, systemClock, type Clock, type ExportOptions } from '@sluice/core';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { casesOf } from '../../../../scripts/testEffort.js';
 import { Random } from '../../../../test/kit/random.js';
 import type { TableOptions } from '../../src/sqlite.js';
-import { databaseKinds, type TestDatabase } from './databases.js';
+import { describeDatabases, type TestDatabase } from './databases.js';
 import { itemSource, type Item } from './items.js';
 import { Items, mirrored, msOf } from './watched.js';
 
@@ -20,7 +20,7 @@ class WallClock implements Clock {
   }
 }
 
-describe.each(databaseKinds)('a history of exports into $name', ({ open }) => {
+describeDatabases('a history of exports into $name', ({ open }) => {
   interface Night extends Pick<ExportOptions, 'clock' | 'restart'> {
     readonly pages?: readonly (readonly Item[])[];
     readonly isIncomplete?: boolean;

@@ -1,11 +1,11 @@
 import { exportTo, type ExportReport } from '@sluice/core';
-import { describe, expect, test } from 'vitest';
-import { databaseKinds, type TestDatabase } from './databases.js';
+import { expect, test } from 'vitest';
+import { describeDatabases, type TestDatabase } from './databases.js';
 import { itemsOf, itemSource } from './items.js';
 
 const rows = itemsOf([1, 2, 3]);
 
-describe.each(databaseKinds)('a finished export into a table of $name', ({ open, name: kind }) => {
+describeDatabases('a finished export into a table of $name', ({ open, name: kind }) => {
   const text = kind === 'SQLite' ? 'TEXT' : 'numeric';
   const create = `CREATE TABLE items (id ${text}, name text, amount ${text})`;
   const run = async (

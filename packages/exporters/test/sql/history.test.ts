@@ -1,16 +1,16 @@
 import { ConfigError, createSource, exportTo, NetworkError, watch } from '@sluice/core';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
 import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
 import { readHistory } from '../../src/postgres.js';
 import type { HistoryPoll, MirrorOptions } from '../../src/sqlite.js';
-import { databaseKinds, openEmptyPostgres, type TestDatabase, type TextRow } from './databases.js';
+import { describeDatabases, openEmptyPostgres, type TestDatabase, type TextRow } from './databases.js';
 import { itemSource, type Item } from './items.js';
 import { Items, mirrored, msOf, type WatchOf } from './watched.js';
 
 const item = (id: number, name: string): Item => ({ id, name, amount: '9007199254740993' });
 
-describe.each(databaseKinds)('a history in $name', ({ open, name: kind }) => {
+describeDatabases('a history in $name', ({ open, name: kind }) => {
   const poll = (
     database: TestDatabase,
     listing: Items,

@@ -1,14 +1,14 @@
 import { exportTo, type ExportOptions } from '@sluice/core';
 import type { RunOptions } from '@sluice/core/kit';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
 import { ChangingForge, type TableEntry } from '../../../core/test/api/changingForge.js';
 import { ChangingTable, entriesOf, type Entry } from '../../../core/test/api/changingTable.js';
 import type { TableMode } from '../../src/sqlite.js';
-import { databaseKinds } from './databases.js';
+import { describeDatabases } from './databases.js';
 import { itemSource } from './items.js';
 
-describe.each(databaseKinds)('an incremental export into a table of $name', ({ open }) => {
+describeDatabases('an incremental export into a table of $name', ({ open }) => {
   async function opened() {
     const random = new Random(3);
     const listed = new ChangingTable(() => random.next());

@@ -1,12 +1,12 @@
 import { exportTo } from '@sluice/core';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { MaxRemoved } from '../../src/sqlite.js';
-import { databaseKinds, type TestDatabase } from './databases.js';
+import { describeDatabases, type TestDatabase } from './databases.js';
 import { changingSource, itemsOf } from './items.js';
 
 const ids = (count: number, from = 1): number[] => Array.from({ length: count }, (_, nth) => from + nth);
 
-describe.each(databaseKinds)('a replace in a table of $name', ({ open }) => {
+describeDatabases('a replace in a table of $name', ({ open }) => {
   /** Exports items of these ids. Returns how often they were requested. */
   const into = async (
     database: TestDatabase,

@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bundled } from '../../../../scripts/bundled.js';
-import { databaseKinds } from './databases.js';
+import { describeDatabases } from './databases.js';
 
 const script = new URL('children/exportMany.ts', import.meta.url);
 
@@ -13,7 +13,7 @@ async function peakOf(place: string, rows: number, heap = 64): Promise<number> {
   return Number(peak);
 }
 
-describe.each(databaseKinds)('$name', ({ open }) => {
+describeDatabases('$name', ({ open }) => {
   test(
     'D6 a million rows take no more memory than 100,000, but for less than 32 bytes each',
     { tags: ['slow'], timeout: 0 },

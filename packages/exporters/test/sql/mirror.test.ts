@@ -1,9 +1,9 @@
 import { ConfigError, createSource, exportTo, watch, type Change, type Sink } from '@sluice/core';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { forkChild } from '../../../core/test/node/forkChild.js';
 import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
 import type { MirrorOptions } from '../../src/sqlite.js';
-import { databaseKinds, type TestDatabase } from './databases.js';
+import { describeDatabases, type TestDatabase } from './databases.js';
 import { changingSource, itemSchema, itemsOf, itemSource, type Item } from './items.js';
 import { inTable, Items, mirrored, type WatchOf } from './watched.js';
 
@@ -17,7 +17,7 @@ function shownGeneration(nth: number, sizes: readonly number[]): string {
 
 const item = (id: number, name: string): Item => ({ id, name, amount: '9007199254740993' });
 
-describe.each(databaseKinds)('a mirror in $name', ({ open, name: kind }) => {
+describeDatabases('a mirror in $name', ({ open, name: kind }) => {
   const mirror = (database: TestDatabase, options: Partial<MirrorOptions> = {}) =>
     database.mirror<Item>({ table: 'items', key: ['id'], ...options });
   /** One poll, and the table after it. */

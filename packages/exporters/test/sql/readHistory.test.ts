@@ -1,8 +1,8 @@
 import { createSource, exportTo, watch, type Change, type RowSchema, type Source } from '@sluice/core';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
 import type { HistoryChangesOptions } from '../../src/sqlite.js';
-import { databaseKinds, type TestDatabase } from './databases.js';
+import { describeDatabases, type TestDatabase } from './databases.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -43,7 +43,7 @@ async function checkKeys(database: TestDatabase, keys: readonly string[]): Promi
   }
 }
 
-describe.each(databaseKinds)('reading a history in $name', ({ open, name }) => {
+describeDatabases('reading a history in $name', ({ open, name }) => {
   test('D9 finds a row of an export by its key in the source, which is a number or any text', async () => {
     const database = await open();
     const rows = [5, '#5', '"#6"', '#"7"', -8, 'a'].map((id) => ({ id }));

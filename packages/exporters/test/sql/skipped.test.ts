@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { serve, type Said } from '../../../core/test/api/servedApi.js';
 import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
-import { databaseKinds, type TestDatabase } from './databases.js';
+import { describeDatabases, type TestDatabase } from './databases.js';
 
 interface Issue {
   readonly repo: string;
@@ -77,7 +77,7 @@ function vanishing(): (page: number) => Said | undefined {
   };
 }
 
-describe.each(databaseKinds)('R1 in $name, below what is skipped,', ({ open }) => {
+describeDatabases('R1 in $name, below what is skipped,', ({ open }) => {
   describe.each([
     ['replace', replaced],
     ['a mirror', mirrored],

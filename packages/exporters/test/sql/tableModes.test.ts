@@ -1,9 +1,9 @@
 import { exportTo } from '@sluice/core';
 import type { RowChanges } from '@sluice/core/kit';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
 import type { TableMode } from '../../src/sqlite.js';
-import { databaseKinds, type TestDatabase } from './databases.js';
+import { describeDatabases, type TestDatabase } from './databases.js';
 import { itemsOf, itemSource, type Item } from './items.js';
 
 const columns = ['id', 'name', 'amount'] as const;
@@ -26,7 +26,7 @@ async function rowsOf(database: TestDatabase): Promise<string[]> {
   return found.map(({ id, name, amount }) => textOf({ id, name, amount })).toSorted();
 }
 
-describe.each(databaseKinds)('one table of $name', ({ open }) => {
+describeDatabases('one table of $name', ({ open }) => {
   test.each<TableMode>(['replace', 'append'])('D3 has each row once when %s comes between merges', async (mode) => {
     const database = await open();
     await into(database, itemsOf([1, 2], 'old'), { mode: 'merge' });
