@@ -82,6 +82,19 @@ export {
 } from './position.js';
 export type { PullIterator } from './source/cancellable.js';
 
+// Columns and rows
+export { checkColumns, chooseColumns, type Column } from './source/columns.js';
+export {
+  columnValues,
+  instantText,
+  plainInstant,
+  plainText,
+  sortNames,
+  timestampMicros,
+  type StoredTypes,
+} from './source/columnValue.js';
+export { checkRow, fieldReader, type Fields } from './source/fields.js';
+
 // Watching
 export { differingFields } from './watch/differingFields.js';
 export { eventOfChange, type Added, type Removed } from './watch/change.js';
@@ -108,6 +121,6 @@ export type { Release, StateUse } from './sink/lockQueue.js';
 // Errors
 export type { Advice, Fault } from './errors.js';
 
-// Options
+// Options and values
 export { checkCount, checkOptions, checkText, hintFor, nearestName } from './checks.js';
-export { shownText } from './values.js';
+export { inWords, isRecord, parseJson as tryParseJson, shownText } from './values.js';

@@ -1,8 +1,14 @@
 import { type ColumnType, ConfigError } from '@sluice/core';
-import { checkOptions, type RowFormat, shownText } from '@sluice/core/kit';
-import { chooseColumns } from './columns.js';
-import { columnValues } from './columnValue.js';
-import { fieldReader, checkRow, type Fields } from './fields.js';
+import {
+  checkOptions,
+  checkRow,
+  chooseColumns,
+  columnValues,
+  fieldReader,
+  type Fields,
+  type RowFormat,
+  shownText,
+} from '@sluice/core/kit';
 import { toJson } from './toJson.js';
 
 /** How rows become CSV. */
@@ -39,7 +45,8 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
     name: 'csv',
     identity: { format: 'csv', columns: options.columns ? [...options.columns] : null, extra, guardFormulas, bom },
     encoder(schema) {
-      const columns = chooseColumns(options.columns, schema, 'CSV');
+      const typed = chooseColumns(options.columns, schema, 'CSV');
+      const columns = typed.map(({ name }) => name);
       const known = extra ? new Set([...columns, ...(schema?.columns ?? [])]) : undefined;
       if (known?.has(extraColumn))
         throw new ConfigError(
@@ -49,8 +56,7 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
         );
       const names = known ? [...columns, extraColumn] : columns;
       const guard = guardFormulas ? guardFormula : keepText;
-      const types = new Map(Object.entries(schema?.types ?? {}));
-      const guards = columns.map((name) => (guardFormulas ? chooseGuard(types.get(name)) : keepText));
+      const guards = typed.map(({ type }) => (guardFormulas ? chooseGuard(type) : keepText));
       const readers = columns.map(fieldReader);
       // A record of one empty field would be an empty line, which readers skip.
       const recordOf = (record: string): string => (record === '' && names.length === 1 ? '""\r\n' : `${record}\r\n`);
@@ -149,7 +155,7 @@ export function guardFormula(text: string): string {
 }
 
 /** The guard of a column. What fits its type is no formula (the year +012345), but any text fits into text and JSON. */
-function chooseGuard(type: ColumnType = 'text'): (text: string) => string {
+function chooseGuard(type: ColumnType): (text: string) => string {
   if (type === 'text' || type === 'json') return guardFormula;
   const { read } = columnValues[type];
   return (text) => (startsLikeFormula(text) && read(text) !== undefined ? text : guardFormula(text));

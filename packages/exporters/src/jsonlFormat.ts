@@ -1,6 +1,4 @@
-import { checkOptions, type RowFormat, shownText } from '@sluice/core/kit';
-import { checkColumns } from './columns.js';
-import { isObject, parseJson } from './fields.js';
+import { checkColumns, checkOptions, isRecord, type RowFormat, shownText, tryParseJson } from '@sluice/core/kit';
 import { escapeLineEnds, toJson } from './toJson.js';
 
 /** How rows become JSON Lines. */
@@ -58,8 +56,8 @@ function faultOfRow(
 }
 
 function fieldNames(line: string): readonly string[] | undefined {
-  const row = parseJson(line);
-  return isObject(row) && !Array.isArray(row) ? Object.keys(row) : undefined;
+  const row = tryParseJson(line);
+  return isRecord(row) ? Object.keys(row) : undefined;
 }
 
 function pickFields(row: object, columns: readonly string[]): object {

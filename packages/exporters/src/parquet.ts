@@ -9,6 +9,8 @@ import { ConfigError, type Json, type Sink, SinkError } from '@sluice/core';
 import {
   checkCount,
   checkOptions,
+  chooseColumns,
+  type Column,
   type SinkContext,
   type SinkPage,
   type SinkReport,
@@ -27,7 +29,6 @@ import {
   PartFile,
 } from '@sluice/core/node';
 import { encodeParquet, type InexactColumns, loadParquetLibrary } from './parquet/encodeParquet.js';
-import { chooseTypedColumns, type Column } from './columns.js';
 import { typedRowFormat } from './parquet/stagedRows.js';
 
 /** Options of {@link parquet}. */
@@ -90,7 +91,7 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
       throw new ConfigError(
         `${options.path} would never be complete: a Parquet file ends with an index, and this source never ends. Write JSON Lines.`,
       );
-    return chooseTypedColumns(columns, schema, 'Parquet file');
+    return chooseColumns(columns, schema, 'Parquet file');
   };
   return {
     name: 'parquet',

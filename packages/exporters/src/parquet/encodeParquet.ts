@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { ConfigError } from '@sluice/core';
+import type { Column } from '@sluice/core/kit';
 import type { ByteWriter, ParquetWriter, SchemaElement } from 'hyparquet-writer';
-import type { Column } from '../columns.js';
 import { parquetTypes, unreadable } from './parquetTypes.js';
 
 /** The library that encodes Parquet. */

@@ -1,6 +1,6 @@
 import { SinkError } from '@sluice/core';
+import { columnValues, instantText, type StoredTypes, timestampMicros } from '@sluice/core/kit';
 import type { SchemaElement } from 'hyparquet-writer';
-import { instantText, numberText, type StoredTypes, timestampMicros, withoutEndingZeros } from '../columnValue.js';
 
 /** How Parquet stores a type of column. */
 interface ParquetType {
@@ -42,7 +42,7 @@ export const parquetTypes: StoredTypes<ParquetType> = {
     value: (cell) => {
       const text = checkText(cell);
       const value = Number(text);
-      return numberText(value) === withoutEndingZeros(text) ? value : undefined;
+      return columnValues.number.read(value) === columnValues.number.read(text, true) ? value : undefined;
     },
   },
   boolean: { element: { type: 'BOOLEAN' }, value: (cell) => cell === true },

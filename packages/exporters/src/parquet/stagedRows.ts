@@ -1,8 +1,14 @@
 import { SinkError, type RowSchema } from '@sluice/core';
-import { shownText, type RowFormat } from '@sluice/core/kit';
-import { columnValues, plainText } from '../columnValue.js';
-import { chooseTypedColumns, type Column } from '../columns.js';
-import { fieldReader, checkRow } from '../fields.js';
+import {
+  checkRow,
+  chooseColumns,
+  type Column,
+  columnValues,
+  fieldReader,
+  plainText,
+  type RowFormat,
+  shownText,
+} from '@sluice/core/kit';
 
 /**
  * Rows as JSON Lines: for each few rows a line with a list of values for each column. They are checked by the types of
@@ -15,7 +21,7 @@ export function typedRowFormat<T>(wanted: readonly string[] | undefined): RowFor
     name: 'typed rows',
     identity: { format: 'typed rows', columns: wanted ? [...wanted] : null },
     encoder(schema) {
-      const readers = chooseTypedColumns(wanted, schema, 'Parquet file').map((column) => ({
+      const readers = chooseColumns(wanted, schema, 'Parquet file').map((column) => ({
         column,
         field: fieldReader(column.name),
         read: columnValues[column.type].read,

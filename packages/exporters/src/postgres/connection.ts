@@ -2,8 +2,8 @@ import { Socket } from 'node:net';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ConfigError, SinkError, SluiceError } from '@sluice/core';
+import { isRecord } from '@sluice/core/kit';
 import { causeOf } from '@sluice/core/health';
-import { isObject } from '../fields.js';
 import {
   ConnectionLost,
   quote,
@@ -240,7 +240,7 @@ function isList(value: unknown): value is readonly unknown[] {
 }
 
 function readRowCount(result: unknown): number | null {
-  const { rowCount } = isObject(result) ? result : {};
+  const { rowCount } = isRecord(result) ? result : {};
   return typeof rowCount === 'number' ? rowCount : null;
 }
 
@@ -372,7 +372,7 @@ const changes = `${parts}
   SELECT sum(pg_stat_get_xact_tuples_inserted(oid)) AS added, sum(pg_stat_get_xact_tuples_updated(oid)) AS changed, sum(pg_stat_get_xact_tuples_deleted(oid)) AS removed FROM part`;
 
 function isUnique(value: unknown): value is Unique {
-  return isObject(value) && isList(value['columns']);
+  return isRecord(value) && isList(value['columns']);
 }
 
 /** 22 is a value that the type does not take, 23514 a constraint of the name of its column. */

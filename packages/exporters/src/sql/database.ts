@@ -1,6 +1,5 @@
 import type { ColumnType } from '@sluice/core';
-import type { Release } from '@sluice/core/kit';
-import type { StoredTypes } from '../columnValue.js';
+import type { Release, StoredTypes } from '@sluice/core/kit';
 
 /** A value as a database stores it. */
 export type SqlValue = string | number | bigint | null;

@@ -1,6 +1,5 @@
 import { SinkError } from '@sluice/core';
-import type { WatchedWalk } from '@sluice/core/kit';
-import { isObject } from '../fields.js';
+import { isRecord, type WatchedWalk } from '@sluice/core/kit';
 import {
   declareType,
   besideTable,
@@ -36,8 +35,8 @@ export type LastPoll = Pick<Poll, 'generation' | 'at'> | undefined;
 
 /** The last poll of a record; `undefined` if it is not one of a history. */
 export function readLastPoll(record: unknown): LastPoll {
-  const { poll } = isObject(record) ? record : {};
-  const { generation, at } = isObject(poll) ? poll : {};
+  const { poll } = isRecord(record) ? record : {};
+  const { generation, at } = isRecord(poll) ? poll : {};
   return typeof generation === 'number' && typeof at === 'string' ? { generation, at } : undefined;
 }
 

@@ -1,13 +1,13 @@
 import { CheckpointError, ConfigError, SinkError, SluiceError, type Change, type Json } from '@sluice/core';
 import {
-  targetRetryNames,
+  isRecord,
   type SinkContext,
   type SinkPage,
   type SinkReport,
   type SinkWriter,
+  targetRetryNames,
   type TargetRetryOptions,
 } from '@sluice/core/kit';
-import { isObject } from '../fields.js';
 import type { Database, SqlValue } from './database.js';
 import { encodeValue, MirrorShape, type ComparedWalk, type Displaced } from './generation.js';
 import { namesBeside, readLastPoll } from './historyTable.js';
@@ -87,7 +87,7 @@ export function mirrorSink<T extends object>(database: Database, target: string,
     const mirror = new MirrorTable(database, ledger.table, shape, inTable !== undefined);
     const rows = { source, columns: shape.columns, reserved: '#"', compares: schema?.compares } as const;
     const seen = isHistory ? new RowsSeen({ ...rows, before: await ledger.load(rowsRecord) }) : undefined;
-    const hadRows = isObject(record) && record['hasRows'] === true;
+    const hadRows = isRecord(record) && record['hasRows'] === true;
     return {
       ledger,
       target,
@@ -254,14 +254,14 @@ function decodePosition(position: Json, table: string): number {
 
 /** The generation of a record; `undefined` if there is none. */
 function decodeGeneration(record: unknown): number | undefined {
-  const { generation } = isObject(record) ? record : {};
+  const { generation } = isRecord(record) ? record : {};
   return typeof generation === 'number' ? generation : undefined;
 }
 
 /** The displaced rows of a record. */
 function decodeDisplaced(record: unknown): Displaced {
-  const { displaced } = isObject(record) ? record : {};
-  if (!isObject(displaced)) return new Map();
+  const { displaced } = isRecord(record) ? record : {};
+  if (!isRecord(displaced)) return new Map();
   const rows = Object.entries(displaced).map(([key, values]: [string, unknown]) => {
     const known: readonly unknown[] = Array.isArray(values) ? values : [];
     return [key, known.map(decodeValue)] as const;

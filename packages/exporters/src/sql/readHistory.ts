@@ -1,10 +1,15 @@
 import { hash } from 'node:crypto';
 import { ConfigError, SinkError, type Change } from '@sluice/core';
-import { differingFields } from '@sluice/core/kit';
+import {
+  columnValues,
+  differingFields,
+  type Fields,
+  instantText,
+  timestampMicros,
+  tryParseJson,
+} from '@sluice/core/kit';
 import { quote, quoteTable, readNumber, type Database, type Session } from './database.js';
 import { versionColumns } from './generation.js';
-import { instantText, numberText, timestampMicros } from '../columnValue.js';
-import { type Fields, parseJson } from '../fields.js';
 import { namesBeside } from './historyTable.js';
 import { Ledger } from './ledger.js';
 import { isRowsRecord, rowsRecord, type JsonKind } from './rowsRecord.js';
@@ -256,14 +261,14 @@ function readValue(value: unknown, { kind, declared }: HistoryColumn): unknown {
   if (typeof value === 'bigint') return value !== 0n;
   if (typeof value !== 'string' || kind === undefined || kind === 'text') return value;
   if (kind === 'number') return readExactly(value);
-  const parsed = parseJson(value);
+  const parsed = tryParseJson(value);
   return parsed === undefined ? value : parsed;
 }
 
 /** A number that has these digits; else the text. */
 function readExactly(text: string): unknown {
   const number = Number(text);
-  return String(number) === text || numberText(number) === text ? number : text;
+  return String(number) === text || columnValues.number.read(number) === text ? number : text;
 }
 
 /** A driver gives a point in time as one, or as the text that was stored. */
@@ -308,6 +313,6 @@ function keyConditions({ key, reserved }: HistoryShape, wanted: string): readonl
 }
 
 function parseList(text: string): readonly string[] | undefined {
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   return Array.isArray(value) ? value.map(String) : undefined;
 }

@@ -1,4 +1,4 @@
-import { checkRow, isObject } from '../fields.js';
+import { checkRow, isRecord } from '@sluice/core/kit';
 import type { TableColumn } from './database.js';
 
 /** The name of the record of a history's rows. */
@@ -75,5 +75,5 @@ function kindOf(value: unknown): JsonKind | undefined {
 
 /** Whether something is recorded: the record is ours. */
 export function isRowsRecord(record: unknown): record is RowsRecord {
-  return isObject(record) && ['source', 'kinds', 'ignored', 'reserved'].every((name) => name in record);
+  return isRecord(record) && ['source', 'kinds', 'ignored', 'reserved'].every((name) => name in record);
 }

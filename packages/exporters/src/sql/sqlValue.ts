@@ -1,5 +1,5 @@
 import type { ColumnType } from '@sluice/core';
-import { columnValues, instantText, plainInstant, timestampMicros } from '../columnValue.js';
+import { columnValues, instantText, plainInstant, timestampMicros } from '@sluice/core/kit';
 import type { Database, SqlValue } from './database.js';
 
 /**

@@ -1,6 +1,5 @@
 import { CheckpointError, SinkError } from '@sluice/core';
-import { shownText } from '@sluice/core/kit';
-import { plainText } from '../columnValue.js';
+import { plainText, shownText } from '@sluice/core/kit';
 import {
   declareType,
   besideTable,

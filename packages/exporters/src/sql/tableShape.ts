@@ -1,7 +1,14 @@
 import { ConfigError, SinkError, type RowKey, type RowSchema } from '@sluice/core';
-import { hintFor, shownText } from '@sluice/core/kit';
-import { checkColumns, chooseTypedColumns } from '../columns.js';
-import { fieldReader, checkRow, type Fields } from '../fields.js';
+import {
+  checkColumns,
+  checkRow,
+  chooseColumns,
+  fieldReader,
+  type Fields,
+  hintFor,
+  inWords,
+  shownText,
+} from '@sluice/core/kit';
 import {
   declareType,
   nameInSchema,
@@ -10,7 +17,6 @@ import {
   type SqlValue,
   type TableColumn,
 } from './database.js';
-import { keyInWords } from '../keyInWords.js';
 import { asciiJson, sqlReader, storableText } from './sqlValue.js';
 
 /** The column of a row's key, where no columns are. */
@@ -61,7 +67,7 @@ export function createTableShape<T>(
   existing: readonly ExistingColumn[] = [],
   isStaged = false,
 ): TableShape<T> {
-  const columns = chooseTypedColumns(wanted, schema, 'table');
+  const columns = chooseColumns(wanted, schema, 'table');
   const names = columns.map(({ name }) => name);
   for (const name of names) {
     const fault = database.findNameFault(name, 'column');
@@ -168,7 +174,7 @@ function checkFields(given: Fields, known: ReadonlySet<string>, nth: number): vo
 function keyText(key: RowKey, nth: number): string {
   if (typeof key === 'string') return storableKey(key, '#');
   if (Number.isSafeInteger(key)) return `#${key}`;
-  throw new SinkError(`Row ${nth}: its key in the source is ${keyInWords(key)}, and must be text or a whole number.`, {
+  throw new SinkError(`Row ${nth}: its key in the source is ${inWords(key)}, and must be text or a whole number.`, {
     details: { row: nth, option: 'key' },
     advice: [{ kind: 'set', option: 'key' }],
   });

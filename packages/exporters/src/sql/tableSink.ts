@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { CheckpointError, ConfigError, systemClock, type Clock, type Json } from '@sluice/core';
 import {
+  type Fields,
+  isRecord,
   pickGap,
-  targetRetryNames,
   type SinkContext,
   type SinkPage,
   type SinkReport,
   type SinkWriter,
+  targetRetryNames,
   type TargetRetryOptions,
   type WalkEnd,
 } from '@sluice/core/kit';
-import { isObject, type Fields } from '../fields.js';
 import { countRows, hasRows, quoteTable, type Database, type ExistingColumn, type Session } from './database.js';
 import { MirrorShape } from './generation.js';
 import {
@@ -418,7 +419,7 @@ function isSame(found: string | undefined, recorded: unknown): boolean {
 /** The run that published last; empty if none did. */
 async function loadPublished(ledger: Ledger): Promise<Fields> {
   const record = await ledger.load(published);
-  return isObject(record) ? record : {};
+  return isRecord(record) ? record : {};
 }
 
 function isMode(value: unknown): value is TablePosition['mode'] {

@@ -2,7 +2,7 @@ import { type BigIntStats, existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { ConfigError, LockError, SinkError, SluiceError } from '@sluice/core';
-import { isObject, type Fields } from '../fields.js';
+import { type Fields, isRecord } from '@sluice/core/kit';
 import {
   quote,
   type Connection,
@@ -203,7 +203,7 @@ async function* eachRow(
   const rows = statement.iterate(...parameters);
   for (let next = rows.next(), nth = 1; !next.done; next = rows.next(), nth += 1) {
     const row: unknown = next.value;
-    if (isObject(row)) yield row;
+    if (isRecord(row)) yield row;
     if (nth % rowsOfTurn === 0) await nextTurn(undefined, { signal });
   }
 }
@@ -252,7 +252,7 @@ async function loadSqlite(): Promise<SqliteModule> {
 }
 
 function isSqlite(module: unknown): module is SqliteModule {
-  return isObject(module) && 'DatabaseSync' in module;
+  return isRecord(module) && 'DatabaseSync' in module;
 }
 
 function isMissing(error: unknown): boolean {
@@ -296,7 +296,7 @@ function createSession(db: SqliteDatabase, signal: AbortSignal): Session {
   const query = (sql: string, ...parameters: readonly SqlValue[]): Fields[] =>
     prepare(sql)
       .all(...parameters)
-      .filter(isObject);
+      .filter(isRecord);
   /** SQLite does not tell them, so they are tried. A part of a compound SELECT has those of its first one. */
   const findCollations = (table: string, names: readonly string[]) => {
     if (names.length === 0) return [];

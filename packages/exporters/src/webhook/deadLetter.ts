@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isObject, parseJson } from '../fields.js';
+import { isRecord, tryParseJson } from '@sluice/core/kit';
 import { escapeLineEnds } from '../toJson.js';
 
 /** A record that the endpoint refused. */
@@ -38,8 +38,8 @@ export function encodeDeadLetter({ id, key, attempts, status, answer, at, record
 /** Reads a line, which may have been edited by hand; `undefined` if it is not a letter. */
 export function decodeDeadLetter(line: Buffer): FiledLetter | undefined {
   // Decoding invalid UTF-8 would change the text.
-  const value = isUtf8(line) ? parseJson(line.toString()) : undefined;
-  if (!isObject(value) || !('record' in value)) return undefined;
+  const value = isUtf8(line) ? tryParseJson(line.toString()) : undefined;
+  if (!isRecord(value) || !('record' in value)) return undefined;
   const { id, key, attempts, status, answer, at, run, record } = value;
   if (typeof id !== 'string' || typeof answer !== 'string' || typeof at !== 'string') return undefined;
   // The id is sent in a header.

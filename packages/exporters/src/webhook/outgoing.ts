@@ -1,8 +1,6 @@
 import { ConfigError, isChange, type RowKey, type RowSchema, SinkError, SluiceError } from '@sluice/core';
-import { type EventScope, eventOfChange } from '@sluice/core/kit';
-import { sortNames } from '../columnValue.js';
+import { eventOfChange, type EventScope, inWords, sortNames } from '@sluice/core/kit';
 import { toJson } from '../toJson.js';
-import { keyInWords } from '../keyInWords.js';
 import { hash } from 'node:crypto';
 
 /** A record to send. It never changes once it is encoded. */
@@ -112,7 +110,7 @@ function bodyOf<T extends object>(format: WebhookFormat<T>, row: T, envelope: ob
 function keyText(key: unknown): string {
   if (typeof key === 'string') return key;
   if (Number.isSafeInteger(key)) return String(key);
-  throw new ConfigError(`key returned ${keyInWords(key)} for a row: it must be text or a whole number.`, {
+  throw new ConfigError(`key returned ${inWords(key)} for a row: it must be text or a whole number.`, {
     option: 'key',
   });
 }

@@ -2,7 +2,7 @@ import { exportTo, type ColumnType, type RowSchema } from '@sluice/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { casesOf } from '../../../../scripts/testEffort.js';
-import { timestampMicros } from '../../src/columnValue.js';
+import { timestampMicros } from '@sluice/core/kit';
 import { databaseKinds, type TestDatabase } from './databases.js';
 import { itemSource } from './items.js';
 import { readByProgram } from './readByProgram.js';

@@ -1,19 +1,14 @@
-import { SinkError } from '@sluice/core';
+import { SinkError } from '../errors.js';
 
 /** A row by the names of its fields. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** @throws SinkError if a row is not an object, which types do not prevent in JavaScript. */
 export function checkRow(row: unknown, target: string): Fields {
-  if (isObject(row)) return row;
+  if (hasFields(row)) return row;
   throw new SinkError(
     `A row is ${row === null ? 'null' : typeof row}, and ${target} needs objects. Make them with pipePages(map(…)).`,
   );
-}
-
-/** Whether something has fields: a row, a record, what a driver gives. */
-export function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null;
 }
 
 /** Reads one field. An inherited name such as `constructor` is a field only if it is the row's own property. */
@@ -22,11 +17,6 @@ export function fieldReader(column: string): (fields: Fields) => unknown {
   return (fields) => (Object.hasOwn(fields, column) ? fields[column] : undefined);
 }
 
-/** The value of a JSON text; `undefined` if it is none. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+function hasFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
 }

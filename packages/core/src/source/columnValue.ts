@@ -1,4 +1,4 @@
-import type { ColumnType } from '@sluice/core';
+import type { ColumnType } from './columnTypes.js';
 
 /** How sinks that have types read the values of a column. */
 interface ColumnValue {
@@ -93,7 +93,7 @@ export function numberText(value: unknown): string | undefined {
 }
 
 /** @example withoutEndingZeros('-1.50') // '-1.5' */
-export function withoutEndingZeros<T extends string | undefined>(text: T): T | string {
+function withoutEndingZeros<T extends string | undefined>(text: T): T | string {
   const short = text?.includes('.') ? text.replace(/\.?0+$/, '') : text;
   return short === '-0' ? '0' : (short ?? text);
 }

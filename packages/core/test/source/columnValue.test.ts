@@ -8,7 +8,7 @@ import {
   numberText,
   plainText,
   timestampMicros,
-} from '../src/columnValue.js';
+} from '../../src/source/columnValue.js';
 
 const cycle: unknown[] = [];
 cycle.push(cycle);

@@ -1,5 +1,7 @@
-import { ConfigError, type ColumnType, type RowSchema } from '@sluice/core';
-import { hintFor } from '@sluice/core/kit';
+import { hintFor } from '../checks.js';
+import { ConfigError } from '../errors.js';
+import type { ColumnType } from './columnTypes.js';
+import type { RowSchema } from './definition.js';
 
 /** A column, and the type of its values. */
 export interface Column {
@@ -22,7 +24,7 @@ export function checkColumns<T>(columns: readonly string[], schema: RowSchema<T>
 }
 
 /**
- * The columns that a user named, or else those of the source.
+ * The columns that a user named, or else those of the source, with their types: text if the source declares none.
  *
  * @throws ConfigError if there are none, or one is unknown or repeated.
  */
@@ -30,21 +32,12 @@ export function chooseColumns<T>(
   wanted: readonly string[] | undefined,
   schema: RowSchema<T> | undefined,
   target: 'CSV' | 'Parquet file' | 'table',
-): readonly string[] {
+): readonly Column[] {
   const columns = wanted ?? schema?.columns;
   if (!columns)
     throw new ConfigError(`A ${target} needs columns, and the source has none of its own. Name them: columns: [...].`);
   checkColumns(columns, schema);
-  return columns;
-}
-
-/** The same with their types, which are text if the source declares none. */
-export function chooseTypedColumns<T>(
-  wanted: readonly string[] | undefined,
-  schema: RowSchema<T> | undefined,
-  target: 'Parquet file' | 'table',
-): readonly Column[] {
   // A map, since an object inherits names such as `constructor`.
   const types = new Map(Object.entries(schema?.types ?? {}));
-  return chooseColumns(wanted, schema, target).map((name) => ({ name, type: types.get(name) ?? 'text' }));
+  return columns.map((name) => ({ name, type: types.get(name) ?? 'text' }));
 }
