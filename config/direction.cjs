@@ -1,7 +1,7 @@
 /**
  * The architecture, as rules. Data moves left to right, and a file imports only from its left:
  *
- *   core  <-  streams, aptos, exporters, opentelemetry, testing  <-  cluster  <-  cli          (sandbox stands alone)
+ *   core  <-  streams, aptos, exporters, tables, opentelemetry, testing  <-  cluster  <-  cli          (sandbox stands alone)
  *
  * and inside core:
  *
@@ -82,7 +82,7 @@ const doors = [
   coreDoors,
   `${src('(streams|aptos|cluster|dashboard|opentelemetry|testing|sandbox)')}index\\.ts$`,
   `${src('cluster')}postgres\\.ts$`,
-  `${src('exporters')}[^/]+\\.ts$`,
+  `${src('(exporters|tables)')}[^/]+\\.ts$`,
 ];
 
 module.exports = {
@@ -110,11 +110,11 @@ module.exports = {
       to: { path: `${core}node/` },
     },
     {
-      name: 'exporters-know-core-only',
-      comment: 'An exporter takes rows from anywhere: it knows no API.',
+      name: 'a-target-knows-core-only',
+      comment: 'Exporters and tables take rows from anywhere. They know neither an API nor each other.',
       severity: 'error',
-      from: { path: src('exporters') },
-      to: { path: '^packages/', pathNot: [src('exporters'), core] },
+      from: { path: src('(exporters|tables)') },
+      to: { path: '^packages/', pathNot: [src('$1'), core] },
     },
     {
       name: 'cluster-knows-core-only',
@@ -128,14 +128,14 @@ module.exports = {
       comment: 'What a run writes into a table is what an export of it writes. Whoever uses folders loads none of it.',
       severity: 'error',
       from: { path: tablesOfRuns },
-      to: { path: '^packages/', pathNot: [src('cluster'), core, `${src('exporters')}postgres\\.ts$`] },
+      to: { path: '^packages/', pathNot: [src('cluster'), core, `${src('tables')}postgres\\.ts$`] },
     },
     {
       name: 'folders-of-runs-know-no-table',
       comment: 'The main entry of cluster loads no database.',
       severity: 'error',
       from: { path: `${src('cluster')}index\\.ts$` },
-      to: { path: src('exporters'), reachable: true },
+      to: { path: src('tables'), reachable: true },
     },
     {
       name: 'telemetry-knows-core-only',

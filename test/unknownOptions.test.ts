@@ -13,8 +13,8 @@ import * as dashboardPackage from '../packages/dashboard/src/index.js';
 import * as csvPackage from '../packages/exporters/src/csv.js';
 import * as jsonlPackage from '../packages/exporters/src/jsonl.js';
 import * as parquetPackage from '../packages/exporters/src/parquet.js';
-import * as postgresPackage from '../packages/exporters/src/postgres.js';
-import * as sqlitePackage from '../packages/exporters/src/sqlite.js';
+import * as postgresPackage from '../packages/tables/src/postgres.js';
+import * as sqlitePackage from '../packages/tables/src/sqlite.js';
 import * as webhookPackage from '../packages/exporters/src/webhook.js';
 import * as telemetry from '../packages/opentelemetry/src/index.js';
 import * as sandbox from '../packages/sandbox/src/index.js';
@@ -36,8 +36,8 @@ const packages: Readonly<Record<string, object>> = {
   '@sluice/exporters/csv': csvPackage,
   '@sluice/exporters/jsonl': jsonlPackage,
   '@sluice/exporters/parquet': parquetPackage,
-  '@sluice/exporters/postgres': postgresPackage,
-  '@sluice/exporters/sqlite': sqlitePackage,
+  '@sluice/tables/postgres': postgresPackage,
+  '@sluice/tables/sqlite': sqlitePackage,
   '@sluice/exporters/webhook': webhookPackage,
   '@sluice/cluster/postgres': clusterPostgres,
   '@sluice/dashboard': dashboardPackage,

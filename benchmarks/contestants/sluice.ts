@@ -7,8 +7,8 @@ import { dashboard } from '@sluice/dashboard';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';
 import { parquet } from '@sluice/exporters/parquet';
-import { postgres } from '@sluice/exporters/postgres';
-import { sqlite } from '@sluice/exporters/sqlite';
+import { postgres } from '@sluice/tables/postgres';
+import { sqlite } from '@sluice/tables/sqlite';
 import pg from 'pg';
 import { apiKey, type Job } from './contestant.js';
 

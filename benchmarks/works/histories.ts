@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSource, exportTo, watch } from '@sluice/core';
-import { postgresMirror } from '@sluice/exporters/postgres';
-import { sqliteMirror, type Mirror } from '@sluice/exporters/sqlite';
+import { postgresMirror } from '@sluice/tables/postgres';
+import { sqliteMirror, type Mirror } from '@sluice/tables/sqlite';
 import { postgresPrograms, startPostgres } from '../../test/kit/postgresServer.js';
 import { figureOf, type Figure } from '../figures/figure.js';
 import type { Work } from './work.js';

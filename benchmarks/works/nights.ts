@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { createSource, exportTo } from '@sluice/core';
-import { sqlite } from '@sluice/exporters/sqlite';
+import { sqlite } from '@sluice/tables/sqlite';
 import { figureOf, type Figure } from '../figures/figure.js';
 import type { Work } from './work.js';
 

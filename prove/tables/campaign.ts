@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { startSandbox, type Sandbox } from '@sluice/sandbox';
-import type { TableMode } from '@sluice/exporters/sqlite';
+import type { TableMode } from '@sluice/tables/sqlite';
 import { bundled } from '../../scripts/bundled.js';
 import { withoutProxies } from '../../test/kit/environment.js';
 import { startPostgres, type PostgresServer } from '../../test/kit/postgresServer.js';

@@ -1,8 +1,8 @@
 // One run of an export into a table, in a process that may be killed: `node child.ts ORDER`.
 import { aptos } from '@sluice/aptos';
 import { createClient, exportTo } from '@sluice/core';
-import { postgres } from '@sluice/exporters/postgres';
-import { sqlite } from '@sluice/exporters/sqlite';
+import { postgres } from '@sluice/tables/postgres';
+import { sqlite } from '@sluice/tables/sqlite';
 import type { TableOrder } from './tableOrder.js';
 
 const order: TableOrder = JSON.parse(process.argv[2] ?? '');

@@ -1,4 +1,4 @@
-import type { TableMode } from '@sluice/exporters/sqlite';
+import type { TableMode } from '@sluice/tables/sqlite';
 
 /** What a child exports, and into which table. */
 export interface TableOrder {

@@ -5,7 +5,7 @@ import { fileState } from '@sluice/core/node';
 import { jsonl } from '@sluice/exporters/jsonl';
 import { sleep } from '../../packages/core/src/clock.js';
 import { simulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
-import { tableSink } from '../../packages/exporters/src/sql/tableSink.js';
+import { tableSink } from '../../packages/tables/src/sql/tableSink.js';
 import { Account, accountAddress, type AccountEntry, daysBefore } from './account.js';
 import type { JobOf, RunningJob } from './job.js';
 import { epoch } from './platform.js';

@@ -1,4 +1,4 @@
-import type { TableMode } from '../../packages/exporters/src/sql/tableShape.js';
+import type { TableMode } from '../../packages/tables/src/sql/tableShape.js';
 import type { Random } from '../../test/kit/random.js';
 import { type AccountChange, type AccountModel, accountTimes, daysBefore } from './account.js';
 import type { CatalogChange, CatalogModel, ListingFault, Night } from './catalog.js';

@@ -1,7 +1,7 @@
 import { type Change, exportTo, watch } from '@sluice/core';
 import type { EvmStream } from '@sluice/streams';
-import { mirrorSink } from '../../packages/exporters/src/sql/mirror.js';
-import { sqlReader } from '../../packages/exporters/src/sql/sqlValue.js';
+import { mirrorSink } from '../../packages/tables/src/sql/mirror.js';
+import { sqlReader } from '../../packages/tables/src/sql/sqlValue.js';
 import { lastChange, letChange } from './changing.js';
 import { difference } from './difference.js';
 import { ChangeOracle } from './changeOracle.js';

@@ -400,7 +400,7 @@ export const mutantList: readonly Mutant[] = [
       'this.#queue.add(new Set([...keys].filter(() => false)), () => this.#deliver(each, context));',
     ],
   ]),
-  ...inFile('packages/exporters/src/sql/ledger.ts', [
+  ...inFile('packages/tables/src/sql/ledger.ts', [
     ['the sequence of a run is not checked', 'if (changed !== 1) {', 'if (changed > 1) {'],
     [
       'a transaction whose COMMIT was lost is repeated',
@@ -424,7 +424,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     ['rows that are committed are written again', 'joined?.settled();', ''],
   ]),
-  ...inFile('packages/exporters/src/sql/tableConnection.ts', [
+  ...inFile('packages/tables/src/sql/tableConnection.ts', [
     [
       'a connection that is lost at the start ends the export',
       'await this.#repeat(this.#holder, () => this.#connect(signal));',
@@ -432,7 +432,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     ['a lost connection stays open at the end', 'await open?.connection.close().catch(() => undefined);', ''],
   ]),
-  ...inFile('packages/exporters/src/sql/tableSink.ts', [
+  ...inFile('packages/tables/src/sql/tableSink.ts', [
     [
       'rows are published in one transaction and recorded in another',
       'await ledger.putPublished(session, { run, mode });\n          return done;\n        });',
@@ -454,10 +454,10 @@ export const mutantList: readonly Mutant[] = [
       "if (found === 'there' && known.nth < 0) return { target };",
     ],
   ]),
-  ...inFile('packages/exporters/src/sql/stagingTable.ts', [
+  ...inFile('packages/tables/src/sql/stagingTable.ts', [
     ['partitions are in no order', 'const place = partition * rowsOfPartition + nth;', 'const place = nth;'],
   ]),
-  ...inFile('packages/exporters/src/sql/mergeStaged.ts', [
+  ...inFile('packages/tables/src/sql/mergeStaged.ts', [
     [
       'replace keeps rows that the export lacks',
       'const found = await this.#session.run(`DELETE FROM ${gone}`);',
@@ -470,24 +470,24 @@ export const mutantList: readonly Mutant[] = [
     ],
     ['the staging table stays', 'await staging.drop(session);\n  return published;', 'return published;'],
   ]),
-  ...inFile('packages/exporters/src/sql/mirror.ts', [
+  ...inFile('packages/tables/src/sql/mirror.ts', [
     [
       'a generation is recorded in a transaction of its own',
       'if (this.#pending.length === 0) return;\n        const { displaced, poll } = state;\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));\n        await ledger.put(session, mirrored, {\n          generation: this.#generation,\n          hasRows: await mirror.hasLiveRows(session),\n          ...(displaced.size > 0 && { displaced: rows }),\n          ...(poll && { poll }),\n        });\n        if (seen && this.#pending.some(({ changes }) => changes))\n          await ledger.put(session, rowsRecord, seen.toRecord());\n      },\n      settled: () => {',
       'if (seen && this.#pending.some(({ changes }) => changes))\n          await ledger.put(session, rowsRecord, seen.toRecord());\n      },\n      settled: () => {\n        const pending = this.#pending.length;\n        const { displaced, poll } = state;\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));\n        const record = {\n          generation: this.#generation,\n          ...(displaced.size > 0 && { displaced: rows }),\n          ...(poll && { poll }),\n        };\n        if (pending > 0) void ledger.commit((session) => ledger.put(session, mirrored, record));',
     ],
   ]),
-  ...inFile('packages/exporters/src/sql/mirrorTable.ts', [
+  ...inFile('packages/tables/src/sql/mirrorTable.ts', [
     [
       'a version that has ended ends again with the next one',
       '`UPDATE ${this.#target.sql} SET ${endVersion} WHERE ${this.#sameKey} AND ${isLive}`',
       '`UPDATE ${this.#target.sql} SET ${endVersion} WHERE ${this.#sameKey}`',
     ],
   ]),
-  ...inFile('packages/exporters/src/sql/generation.ts', [
+  ...inFile('packages/tables/src/sql/generation.ts', [
     ['removed rows stay in a mirror', 'if (!shape.live) for (const { values } of gone) leave(values);', ''],
   ]),
-  ...inFile('packages/exporters/src/postgres/connection.ts', [
+  ...inFile('packages/tables/src/postgres/connection.ts', [
     [
       'a lost COMMIT is an error like others',
       'if (isLost() || isConnectionFault(error))\n          throw new ConnectionLost',

@@ -1,4 +1,4 @@
-import type { TableMode } from '../../packages/exporters/src/sql/tableShape.js';
+import type { TableMode } from '../../packages/tables/src/sql/tableShape.js';
 import { powerCuts, type DiskFaults, type restarts } from './disk.js';
 import { drawDays, drawNights, type OddListing } from './drawListings.js';
 import type { NetworkFaults } from './network.js';

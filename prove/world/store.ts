@@ -1,17 +1,13 @@
 import { Writable } from 'node:stream';
-import type {
-  PostgresClient,
-  PostgresDriver,
-  PostgresResult,
-} from '../../packages/exporters/src/postgres/connection.js';
-import { postgresDatabase } from '../../packages/exporters/src/postgres/database.js';
-import type { Database } from '../../packages/exporters/src/sql/database.js';
+import type { PostgresClient, PostgresDriver, PostgresResult } from '../../packages/tables/src/postgres/connection.js';
+import { postgresDatabase } from '../../packages/tables/src/postgres/database.js';
+import type { Database } from '../../packages/tables/src/sql/database.js';
 import {
   ServerError,
   type ServerSession,
   SimulatedPostgres,
   type OnCommit,
-} from '../../packages/exporters/test/sql/simulatedPostgres.js';
+} from '../../packages/tables/test/simulatedPostgres.js';
 import type { Random } from '../../test/kit/random.js';
 import type { Cancel, Life, Schedule } from './schedule.js';
 

@@ -1,8 +1,8 @@
 import { map } from 'rxjs';
 import type { NftHolding } from '@sluice/aptos';
 import { exportTo, type RowSchema, SluiceError } from '@sluice/core';
-import { sqlReader } from '../../packages/exporters/src/sql/sqlValue.js';
-import { tableSink } from '../../packages/exporters/src/sql/tableSink.js';
+import { sqlReader } from '../../packages/tables/src/sql/sqlValue.js';
+import { tableSink } from '../../packages/tables/src/sql/tableSink.js';
 import { difference } from './difference.js';
 import type { JobOf, RunningJob } from './job.js';
 import type { Apis } from './services.js';

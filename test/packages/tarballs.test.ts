@@ -52,7 +52,7 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
       }: SourceMap = JSON.parse(readFileSync(join(installed, map), 'utf8'));
       sources.forEach((source, at) => {
         // The map contains the command's copies of our packages, and only names those of dependencies.
-        const isOurs = /^(\.\.\/)+(core|streams|aptos|exporters|sandbox)\/src\//.test(source);
+        const isOurs = /^(\.\.\/)+(core|streams|aptos|exporters|tables|sandbox)\/src\//.test(source);
         if (isOurs) expect(sourcesContent[at], `${map}: ${source}`).toEqual(expect.any(String));
         else if (source.startsWith('../node_modules/')) expect(ignoreList, `${map}: ${source}`).toContain(at);
         else expect(existsSync(join(installed, dirname(map), source)), `${map}: ${source}`).toBe(true);

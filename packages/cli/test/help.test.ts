@@ -44,7 +44,7 @@ describe('U6 the help', () => {
       ...helps.join().match(flag)!,
     ]);
     const unknown: string[] = [];
-    for (const name of ['cli', 'cluster', 'core', 'exporters']) {
+    for (const name of ['cli', 'cluster', 'core', 'exporters', 'tables']) {
       const folder = new URL(`../../${name}/src/`, import.meta.url);
       for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((each) =>
         each.endsWith('.ts'),

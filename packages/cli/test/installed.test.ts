@@ -107,7 +107,7 @@ test('goes through the proxy that the environment names, as it is installed', as
 });
 
 test('classes keep their names in the built files', () => {
-  const texts = ['cli', 'core', 'exporters', 'sandbox'].flatMap((name) => {
+  const texts = ['cli', 'core', 'exporters', 'tables', 'sandbox'].flatMap((name) => {
     const dist = fileURLToPath(new URL(`../../${name}/dist`, import.meta.url));
     return readdirSync(dist).flatMap((file) => (file.endsWith('.js') ? [readFileSync(join(dist, file), 'utf8')] : []));
   });

@@ -5,7 +5,7 @@
  */
 
 import { checkOptions, type TargetRetryOptions } from '@sluice/core/kit';
-import { postgresRunTable, type PostgresOptions, type RunTotals, type TableMode } from '@sluice/exporters/postgres';
+import { postgresRunTable, type PostgresOptions, type RunTotals, type TableMode } from '@sluice/tables/postgres';
 import type { RunTarget } from './run/run.js';
 import { tableTarget } from './run/tableRun.js';
 

@@ -13,7 +13,7 @@ import { aptos } from '@sluice/aptos';
 import { createClient, exportTo, memoryState, type Sink } from '@sluice/core';
 import { bearer, byPage, defineApi, listing, queryKey } from '@sluice/core/define';
 import { csv } from '@sluice/exporters/csv';
-import { sqlite } from '@sluice/exporters/sqlite';
+import { sqlite } from '@sluice/tables/sqlite';
 import { startSandbox, type SandboxOptions } from '@sluice/sandbox';
 import { streams } from '@sluice/streams';
 import { ManualClock } from '@sluice/testing';

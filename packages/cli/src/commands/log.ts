@@ -3,7 +3,7 @@ import { jsonlFormat } from '@sluice/exporters/jsonl';
 import type { Run } from '../config/config.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes } from '../errors/errors.js';
-import type { History } from '@sluice/exporters/sqlite';
+import type { History } from '@sluice/tables/sqlite';
 import { declaredHoldings, declaredStreams } from '../source/declaredRows.js';
 import { openTable, requireTable } from '../target/tableTarget.js';
 import type { Colors } from '../terminal/colors.js';

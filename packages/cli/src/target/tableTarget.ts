@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path';
 import type { Change } from '@sluice/core';
-import type { History, SqliteMirrorOptions, SqliteOptions, TableRows } from '@sluice/exporters/sqlite';
+import type { History, SqliteMirrorOptions, SqliteOptions, TableRows } from '@sluice/tables/sqlite';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/commands.js';
@@ -63,7 +63,7 @@ type MirrorOptions = Omit<SqliteMirrorOptions, 'path' | 'table'>;
 export async function openTable({ table, ...named }: TableName, environment: Environment) {
   const { folder, signal } = environment;
   if (named.kind === 'sqlite') {
-    const library = await import('@sluice/exporters/sqlite');
+    const library = await import('@sluice/tables/sqlite');
     const place = { table, path: resolve(folder, named.path) };
     return {
       sink: <T extends object>(options: SinkOptions) => library.sqlite<T>({ ...options, ...place }),
@@ -73,7 +73,7 @@ export async function openTable({ table, ...named }: TableName, environment: Env
       compact: (keep: number) => library.compactHistory({ ...place, keep, signal }),
     };
   }
-  const library = await import('@sluice/exporters/postgres');
+  const library = await import('@sluice/tables/postgres');
   const place = { table, ...addPassword(named.url, environment) };
   return {
     sink: <T extends object>(options: SinkOptions) => library.postgres<T>({ ...options, ...place }),

@@ -1,5 +1,5 @@
 import type { Dashboard, Past, PastRow } from '@sluice/dashboard';
-import type { History, RowVersion } from '@sluice/exporters/sqlite';
+import type { History, RowVersion } from '@sluice/tables/sqlite';
 import type { Environment } from '../environment/environment.js';
 import { type DeclaredRows, findDeclared } from '../source/declaredRows.js';
 import { openTable, tableName } from '../target/tableTarget.js';

@@ -1,7 +1,7 @@
 // @module-tag slow
 import { describe, expect, test } from 'vitest';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
-import { openEmptyPostgres } from '../../../exporters/test/sql/databases.js';
+import { openEmptyPostgres } from '../../../tables/test/databases.js';
 import { startHoldings } from './holdingsRun.js';
 import { bothTables } from './postgresHoldings.js';
 import { dispatchAtRandom } from './randomDispatch.js';

@@ -4,9 +4,9 @@ import { someOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { postgresPrograms, startPostgres } from '../../../../test/kit/postgresServer.js';
 import { Random } from '../../../../test/kit/random.js';
-import { postgresDatabase } from '../../../exporters/src/postgres/database.js';
-import { startProxy, type Cut } from '../../../exporters/test/sql/cuttingProxy.js';
-import { openEmptyPostgres } from '../../../exporters/test/sql/databases.js';
+import { postgresDatabase } from '../../../tables/src/postgres/database.js';
+import { startProxy, type Cut } from '../../../tables/test/cuttingProxy.js';
+import { openEmptyPostgres } from '../../../tables/test/databases.js';
 import { postgresRun } from '../../src/postgres.js';
 import { smallTable, TableRun } from './tableRun.js';
 

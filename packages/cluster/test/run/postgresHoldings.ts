@@ -1,6 +1,6 @@
-import { postgres } from '@sluice/exporters/postgres';
+import { postgres } from '@sluice/tables/postgres';
 import { exportTo } from '@sluice/core';
-import { openEmptyPostgres } from '../../../exporters/test/sql/databases.js';
+import { openEmptyPostgres } from '../../../tables/test/databases.js';
 import { postgresRun } from '../../src/postgres.js';
 import type { Run } from '../../src/run/run.js';
 import type { Holdings } from './holdingsRun.js';

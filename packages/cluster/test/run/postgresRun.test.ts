@@ -1,12 +1,12 @@
 import { exportTo, PaginationError, type Json } from '@sluice/core';
 import type { Claim } from '@sluice/core/kit';
-import { postgres, type TableMode } from '@sluice/exporters/postgres';
+import { postgres, type TableMode } from '@sluice/tables/postgres';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
-import { openEmptyPostgres } from '../../../exporters/test/sql/databases.js';
+import { openEmptyPostgres } from '../../../tables/test/databases.js';
 import { runPartition } from '../../src/index.js';
 import { postgresRun, type PostgresRunOptions } from '../../src/postgres.js';
 import type { Run, RunPlan } from '../../src/run/run.js';

@@ -1,4 +1,4 @@
-import type { Database, Session } from '../../../exporters/src/sql/database.js';
+import type { Database, Session } from '../../../tables/src/sql/database.js';
 
 /** The condition by which a transaction finds out that another claim has the partition. */
 const fence = "AND claim = ? AND saves = ? AND state = 'open'";

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Json, StateStore } from '@sluice/core';
 import { type Checkpoint, decodeCheckpoint } from '@sluice/core/kit';
 import { fileState, type LockHolder } from '@sluice/core/node';
-import type { TableState } from '@sluice/exporters/sqlite';
+import type { TableState } from '@sluice/tables/sqlite';
 import { Failure } from '../../errors/errors.js';
 import { readField } from '../../source/decodeRecords.js';
 import { namedIn } from '../../target/namedSink.js';

@@ -1,5 +1,5 @@
 import { statusTone } from '@sluice/core/health';
-import type { History, RowVersion } from '@sluice/exporters/sqlite';
+import type { History, RowVersion } from '@sluice/tables/sqlite';
 import { Failure } from '../../errors/errors.js';
 import { type DeclaredRows, findDeclared } from '../../source/declaredRows.js';
 import { fieldText } from '../../terminal/format.js';
