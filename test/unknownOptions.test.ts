@@ -14,6 +14,7 @@ import * as csvPackage from '../packages/exporters/src/csv.js';
 import * as jsonlPackage from '../packages/exporters/src/jsonl.js';
 import * as parquetPackage from '../packages/exporters/src/parquet.js';
 import * as postgresPackage from '../packages/tables/src/postgres.js';
+import * as runsPackage from '../packages/tables/src/runs.js';
 import * as sqlitePackage from '../packages/tables/src/sqlite.js';
 import * as webhookPackage from '../packages/exporters/src/webhook.js';
 import * as telemetry from '../packages/opentelemetry/src/index.js';
@@ -37,6 +38,7 @@ const packages: Readonly<Record<string, object>> = {
   '@sluice/exporters/jsonl': jsonlPackage,
   '@sluice/exporters/parquet': parquetPackage,
   '@sluice/tables/postgres': postgresPackage,
+  '@sluice/tables/runs': runsPackage,
   '@sluice/tables/sqlite': sqlitePackage,
   '@sluice/exporters/webhook': webhookPackage,
   '@sluice/cluster/postgres': clusterPostgres,
@@ -231,7 +233,7 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
     sqlitePackage.readTable({ ...table, signal: AbortSignal.abort(), ...more }, () => Promise.resolve()),
   'readTable: of PostgreSQL': (more) =>
     postgresPackage.readTable({ ...run, signal: AbortSignal.abort(), ...more }, () => Promise.resolve()),
-  postgresRunTable: (more) => postgresPackage.postgresRunTable({ ...run, ...more }),
+  postgresRunTable: (more) => runsPackage.postgresRunTable({ ...run, ...more }),
   sqlite: (more) => sqlitePackage.sqlite({ ...table, ...more }),
   sqliteMirror: (more) => sqlitePackage.sqliteMirror({ ...table, ...more }),
   readHistory: (more) =>

@@ -5,7 +5,8 @@
  */
 
 import { checkOptions, type TargetRetryOptions } from '@sluice/core/kit';
-import { postgresRunTable, type PostgresOptions, type RunTotals, type TableMode } from '@sluice/tables/postgres';
+import type { PostgresOptions, TableMode } from '@sluice/tables/postgres';
+import { postgresRunTable, type RunTotals } from '@sluice/tables/runs';
 import type { RunTarget } from './run/run.js';
 import { tableTarget } from './run/tableRun.js';
 

@@ -6,10 +6,7 @@
 
 import { systemClock } from '@sluice/core';
 import { checkOptions } from '@sluice/core/kit';
-import { postgresDatabase, type PostgresPlace } from './postgres/database.js';
-import { PostgresRunTable } from './postgres/postgresRunTable.js';
-import type { RunTable } from './postgres/runTable.js';
-export { isFollowed } from './postgres/runTable.js';
+import { placeNames, postgresDatabase, type PostgresPlace } from './postgres/database.js';
 import { compactHistory as compact, type CompactOptions, type CompactReport } from './sql/compactHistory.js';
 import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
@@ -23,7 +20,6 @@ import {
 import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
 
 export type { PostgresPlace } from './postgres/database.js';
-export type { ClaimRequest, NewRun, RunRows, RunTotals, RunTable, StoredRun } from './postgres/runTable.js';
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { CompactOptions, CompactReport } from './sql/compactHistory.js';
@@ -39,11 +35,6 @@ export type { TableRows, TableToRead } from './sql/readTable.js';
 export type { NewFields, TableMode } from './sql/tableShape.js';
 export type { MaxRemoved } from './sql/maxRemoved.js';
 export type { TableOptions } from './sql/tableSink.js';
-
-const placeNames = { url: true, password: true, breakLock: true } as const satisfies Readonly<
-  Record<keyof PostgresPlace, true>
->;
-const requiredNames = { url: 'text', table: 'text' } as const;
 
 /** Options of {@link postgres}. */
 export interface PostgresOptions extends TableOptions, PostgresPlace {}
@@ -68,7 +59,7 @@ export interface PostgresMirrorOptions extends MirrorOptions, PostgresPlace {}
  * value does not fit; LockError if another process writes the table.
  */
 export function postgres<T extends object>(options: PostgresOptions): TableSink<T> {
-  checkOptions('postgres()', options, { ...tableOptionNames, ...placeNames, ...requiredNames });
+  checkOptions('postgres()', options, { ...tableOptionNames, ...placeNames, table: 'text' });
   const { database, where } = postgresDatabase(options);
   return tableSink<T>(database, `${where}#${options.table}`, options);
 }
@@ -88,7 +79,7 @@ export function postgres<T extends object>(options: PostgresOptions): TableSink<
  * columns; what `postgres` throws.
  */
 export function postgresMirror<T extends object>(options: PostgresMirrorOptions): Mirror<T> {
-  checkOptions('postgresMirror()', options, { ...mirrorOptionNames, ...placeNames, ...requiredNames });
+  checkOptions('postgresMirror()', options, { ...mirrorOptionNames, ...placeNames, table: 'text' });
   const { database, where } = postgresDatabase(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
 }
@@ -152,25 +143,11 @@ export async function readHistory<R>(options: ReadTableOptions, use: (history: H
 export function compactHistory(options: CompactOptions & PostgresPlace): Promise<CompactReport> {
   checkOptions('compactHistory()', options, {
     ...placeNames,
-    ...requiredNames,
+    table: 'text',
     keep: 'a number',
     signal: true,
     onProgress: true,
   });
   const { database } = postgresDatabase(options);
   return compact(database, options, systemClock.now());
-}
-
-/**
- * A table of PostgreSQL that the workers of a run fill together, for `postgresRun` of `@sluice/cluster`: exports of the
- * table are refused meanwhile.
- *
- * @example const holdings = postgresRunTable({ url: 'postgres://me@10.0.0.6/nfts', table: 'holdings' });
- *
- * @throws ConfigError if an option is invalid. Later: what {@link postgres} throws.
- */
-export function postgresRunTable(options: PostgresPlace & Pick<TableOptions, 'table'>): RunTable {
-  checkOptions('postgresRunTable()', options, { ...placeNames, ...requiredNames });
-  const { database } = postgresDatabase(options, { isWorker: true });
-  return new PostgresRunTable(database, options.table);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ConfigError } from '@sluice/core';
 import type { Claim, PageSource } from '@sluice/core/kit';
-import { isFollowed, type RunRows, type RunTable, type StoredRun } from '@sluice/tables/postgres';
+import { isFollowed, type RunRows, type RunTable, type StoredRun } from '@sluice/tables/runs';
 import { decodeRecord, sealRecord, type CompletePlan, type PlanChunk } from './decodeRecords.js';
 import { newHeader, PieceSources, storePlan, type BegunPlan } from './plan.js';
 import type { OpenSource, Run, RunHeader, RunPlan, RunStatus, RunTarget, SourcePartition, StoredRow } from './run.js';

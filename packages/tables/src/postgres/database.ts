@@ -22,6 +22,10 @@ export interface PostgresPlace {
   readonly breakLock?: boolean | undefined;
 }
 
+export const placeNames = { url: 'text', password: true, breakLock: true } as const satisfies Readonly<
+  Record<keyof PostgresPlace, 'text' | true>
+>;
+
 /**
  * What the sinks need to know of PostgreSQL.
  *

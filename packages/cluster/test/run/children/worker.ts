@@ -2,7 +2,7 @@ import { rename } from 'node:fs/promises';
 import { aptos, type ListNftsOptions } from '@sluice/aptos';
 import { createClient } from '@sluice/core';
 import { nodeFileSystem, type FileSystem } from '@sluice/core/node';
-import { PostgresRunTable } from '../../../../tables/src/postgres/postgresRunTable.js';
+import { PostgresRunTable } from '../../../../tables/src/runs/postgresRunTable.js';
 import { postgresDatabase } from '../../../../tables/src/postgres/database.js';
 import type { ProgressHints, RunTarget } from '../../../src/run/run.js';
 import { tableTarget } from '../../../src/run/tableRun.js';
