@@ -19,10 +19,10 @@ import { onTestEnd } from '../../../../scripts/testScope.js';
 import { csv } from '../../src/csv.js';
 import { jsonl } from '../../src/jsonl.js';
 import { parquet } from '../../src/parquet.js';
-import { sqlite, sqliteMirror } from '../../src/sqlite.js';
+import { sqlite, sqliteMirror } from '../../../tables/src/sqlite.js';
 import { replay, webhook } from '../../src/webhook.js';
 import { readParquet } from '../readParquet.js';
-import { sqliteAt } from '../sql/databases.js';
+import { sqliteAt } from '../../../tables/test/databases.js';
 import { openStored, type Round } from './storedApi.js';
 
 /** When a run is cut off: after so many saved checkpoints, or after the one that is sealed. `never`: it ends by itself. */
