@@ -28,6 +28,7 @@ test('the same seed plans the same jobs, another seed plans others', () => {
 
 test.each([24, 60, 200])(
   '%i kills are aimed at every phase, and at most a fifth of them before the rows or from the seal on',
+  { tags: ['slow'] },
   (kills) => {
     for (const seed of seeds) {
       const aims = jobsFor(kills, seed).flatMap((job) => job.kills.map(phaseOf));

@@ -26,6 +26,7 @@ afterAll(() => walks.close());
 describe.each(apis)('responses of %s', (api) => {
   test.each(someOf([1, 2]))(
     'that are mutated yield the correct rows, or an error that says where, seed %i',
+    { tags: ['slow'] },
     async (seed) => {
       const documents = fc.array(hostileDocument({ api, rows: rows[api], secret: hostileKey }), {
         minLength: 1,

@@ -34,7 +34,7 @@ test('C7 watching wallets tells every holding by owner, token and property versi
   expect(watched.info).toMatchObject({ name: 'aptos.nfts.changes', isEndless: true });
 });
 
-test('C2 rows of wallets that move between pages change nothing', async () => {
+test('C2 rows of wallets that move between pages change nothing', { tags: ['slow'] }, async () => {
   const { sandbox, watch } = await setUp();
   const watched = watch({ ownerAddresses: sandbox.owners, pageSize: 20, every: 20, polls: 6 });
   let polls = 0;

@@ -171,7 +171,7 @@ describe('A9 sluice sources NAME', () => {
     });
   });
 
-  test('shows no secret, wherever it comes from', async () => {
+  test('shows no secret, wherever it comes from', { tags: ['slow'] }, async () => {
     for (const api of ['helpdesk', 'shared', 'weather', 'mail', 'music'])
       for (const format of ['text', 'json']) {
         const { code, stdout, stderr } = await run(['sources', api, '--format', format]);
@@ -332,7 +332,7 @@ describe('A5 sluice export --incremental', () => {
     expect(readdirSync(folder).filter((name) => name.includes('.sluice'))).toEqual([]);
   });
 
-  test('into the same file appends what is new, and refuses to append all rows again', async () => {
+  test('into the same file appends what is new, and refuses to append all rows again', { tags: ['slow'] }, async () => {
     const folder = helpdeskFolder();
     const appended = args('all.jsonl', '--if-exists', 'append');
     expect(await run(appended, folder)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^250 new rows /) });
@@ -348,7 +348,7 @@ describe('A5 sluice export --incremental', () => {
     expect(readFileSync(join(folder, 'all.jsonl'), 'utf8')).toBe(before);
   });
 
-  test('--since starts elsewhere, and --full exports all rows again', async () => {
+  test('--since starts elsewhere, and --full exports all rows again', { tags: ['slow'] }, async () => {
     const folder = helpdeskFolder();
     await run(args('1.jsonl', '--quiet'), folder);
     await run(args('2.jsonl', '--since', '2026-01-01T04:00:00Z', '--quiet'), folder);
@@ -377,7 +377,7 @@ describe('A5 sluice export --incremental', () => {
     expect(idsIn(folder, '2.jsonl')).toContain(6);
   });
 
-  test('a run into another file than one that was stopped begins anew, and says so', async () => {
+  test('a run into another file than one that was stopped begins anew, and says so', { tags: ['slow'] }, async () => {
     const folder = helpdeskFolder();
     const environment = testEnvironment({ folder, variables });
     beforeResponse = () => {
@@ -411,7 +411,7 @@ describe('A5 sluice export --incremental', () => {
     });
   });
 
-  test('into a table keeps how far it came there, and merges what is new', async () => {
+  test('into a table keeps how far it came there, and merges what is new', { tags: ['slow'] }, async () => {
     const folder = helpdeskFolder();
     const merged = ['export', 'helpdesk.tickets', '--incremental', '--to', 'tickets.sqlite', '--mode', 'merge'];
     expect(await run(merged, folder)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^250 new rows /) });

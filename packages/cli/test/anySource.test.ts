@@ -231,7 +231,7 @@ describe('sluice watch API.SOURCE', () => {
     expect(changesIn(third.stdout)).toMatchObject([{ type: 'changed', key: '1', fields: ['price'] }]);
   });
 
-  test('needs something that tells rows apart', async () => {
+  test('needs something that tells rows apart', { tags: ['slow'] }, async () => {
     const args = ['watch', 'coins.plain', '--every', '20ms', '--polls', '2', '--format', 'jsonl', '--quiet'];
     expect(await run(args)).toMatchObject({
       code: 2,

@@ -193,7 +193,7 @@ describe('sluice dlq replay', () => {
     expect(right.code).toBe(0);
   });
 
-  test('W9 SIGINT: it says what is replayed, and the same command goes on', async () => {
+  test('W9 SIGINT: it says what is replayed, and the same command goes on', { tags: ['slow'] }, async () => {
     const folder = folderWith(letter(1), letter(2), letter(3));
     let isSlow = true;
     await using receiver = await startReceiver({
@@ -233,29 +233,33 @@ describe('sluice dlq replay', () => {
     expect(stderr.match(/was refused again/g)).toHaveLength(5);
   });
 
-  test.each(['export', 'watch'])('what a command in another process writes to is refused (%s)', async (command) => {
-    await using sandbox = await startSandbox({ streams: 3 });
-    await using receiver = await startReceiver({ script: ({ n }) => (n === 1 ? { status: 422 } : 'never') });
-    const folder = folderWithSecret();
-    const args = ['streams', command, ...forwardTo(receiver), '--dead-letters', 'dead.jsonl', '--deliveries', '1'];
-    const env = { SLUICE_API_KEY: sandbox.apiKey, SLUICE_STREAMS_URL: sandbox.streamsUrl };
-    const { process, ended } = startSluice(args, { cwd: folder, env });
-    await receiver.until(() => receiver.counts.requests === 2);
-    const { code, stderr } = await here(nowhere, folder, [
-      'dlq',
-      'replay',
-      'dead.jsonl',
-      ...forwardTo(receiver, '--to'),
-    ]);
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringMatching(
-        new RegExp(
-          `^sluice: [^\n]*in use by process ${String(process.pid)}[^\n]*Stop it, replay, and start it again: it resumes.\n$`,
+  test.each(['export', 'watch'])(
+    'what a command in another process writes to is refused (%s)',
+    { tags: ['slow'] },
+    async (command) => {
+      await using sandbox = await startSandbox({ streams: 3 });
+      await using receiver = await startReceiver({ script: ({ n }) => (n === 1 ? { status: 422 } : 'never') });
+      const folder = folderWithSecret();
+      const args = ['streams', command, ...forwardTo(receiver), '--dead-letters', 'dead.jsonl', '--deliveries', '1'];
+      const env = { SLUICE_API_KEY: sandbox.apiKey, SLUICE_STREAMS_URL: sandbox.streamsUrl };
+      const { process, ended } = startSluice(args, { cwd: folder, env });
+      await receiver.until(() => receiver.counts.requests === 2);
+      const { code, stderr } = await here(nowhere, folder, [
+        'dlq',
+        'replay',
+        'dead.jsonl',
+        ...forwardTo(receiver, '--to'),
+      ]);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(
+          new RegExp(
+            `^sluice: [^\n]*in use by process ${String(process.pid)}[^\n]*Stop it, replay, and start it again: it resumes.\n$`,
+          ),
         ),
-      ),
-    });
-    process.kill('SIGKILL');
-    await ended;
-  });
+      });
+      process.kill('SIGKILL');
+      await ended;
+    },
+  );
 });

@@ -65,29 +65,37 @@ const answered = expect.stringMatching(
   /^answered in [\d.]+ m?s\. Its definition does not say: key, which a watch and --mode merge need(; pageSize\.max, the most rows of a page)?$/,
 ) as string;
 
-test('sources of plugins are asked for one row, without a key and an address of ours; what needs parameters is not', async () => {
-  const { code, stdout, stderr } = await run(['doctor'], libraryFolder());
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(linesOf(stdout)).toEqual([
-    ['ok', 'API key', 'none: APIs of plugins are requested without one'],
-    ['warn', 'streams', expect.stringMatching(/^no address/)],
-    ['warn', 'aptos', expect.stringMatching(/^no address/)],
-    ['ok', 'library.catalogue', answered],
-    [
-      'ok',
-      'library.books',
-      'was not checked, since it needs --param shelf=…. To check it: sluice export library.books --param shelf=… --max-rows 1 --to -',
-    ],
-    [
-      'ok',
-      'library.described',
-      'was not checked. library.described needs the parameter shelf: expected text. Give --param shelf=…, or shelf:=JSON if it is not text.',
-    ],
-    ['ok', 'library.free', answered],
-    ['ok', 'library.failing', 'was not checked. library.failing needs the parameter "shelf": its query is made of it.'],
-  ]);
-  expect(asked).toEqual(['/catalogue?limit=1', '/free']);
-});
+test(
+  'sources of plugins are asked for one row, without a key and an address of ours; what needs parameters is not',
+  { tags: ['slow'] },
+  async () => {
+    const { code, stdout, stderr } = await run(['doctor'], libraryFolder());
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(linesOf(stdout)).toEqual([
+      ['ok', 'API key', 'none: APIs of plugins are requested without one'],
+      ['warn', 'streams', expect.stringMatching(/^no address/)],
+      ['warn', 'aptos', expect.stringMatching(/^no address/)],
+      ['ok', 'library.catalogue', answered],
+      [
+        'ok',
+        'library.books',
+        'was not checked, since it needs --param shelf=…. To check it: sluice export library.books --param shelf=… --max-rows 1 --to -',
+      ],
+      [
+        'ok',
+        'library.described',
+        'was not checked. library.described needs the parameter shelf: expected text. Give --param shelf=…, or shelf:=JSON if it is not text.',
+      ],
+      ['ok', 'library.free', answered],
+      [
+        'ok',
+        'library.failing',
+        'was not checked. library.failing needs the parameter "shelf": its query is made of it.',
+      ],
+    ]);
+    expect(asked).toEqual(['/catalogue?limit=1', '/free']);
+  },
+);
 
 test('one that refuses or fails is told, and fails; where it may only want parameters, it is a warning', async () => {
   statuses = { '/catalogue': 401, '/free': 422 };

@@ -50,24 +50,28 @@ function entriesIn(folder: string, name: string): TableEntry[] {
   return lines.map((line) => JSON.parse(line) as TableEntry);
 }
 
-test('A5 sluice export --incremental continues each parent from its own mark, and walks a new one completely', async () => {
-  const { forge, folder } = await openForge();
-  expect(await run(args('1.jsonl', '--concurrency', '2'), folder)).toMatchObject({
-    code: 0,
-    stderr: expect.stringMatching(/ new rows in \d+ pages -> 1\.jsonl/),
-  });
-  forge.tables.get('b')!.change();
-  forge.advance(130_000);
-  const before = forge.asked.length;
-  expect((await run(args('2.jsonl'), folder)).stderr).toMatch(/^1 new rows? in /);
-  expect(forge.pagesAfter(before).every((each) => each.includes('since='))).toBe(true);
-  forge.add('d', 10);
-  forge.advance(130_000);
-  expect((await run(args('3.jsonl'), folder)).code).toBe(0);
-  expect(entriesIn(folder, '3.jsonl').every(({ table }) => table === 'd')).toBe(true);
-  const kept = keptOf(...['1.jsonl', '2.jsonl', '3.jsonl'].map((name) => entriesIn(folder, name)));
-  expect(kept).toEqual(forge.rows.sort(byLine));
-});
+test(
+  'A5 sluice export --incremental continues each parent from its own mark, and walks a new one completely',
+  { tags: ['slow'] },
+  async () => {
+    const { forge, folder } = await openForge();
+    expect(await run(args('1.jsonl', '--concurrency', '2'), folder)).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/ new rows in \d+ pages -> 1\.jsonl/),
+    });
+    forge.tables.get('b')!.change();
+    forge.advance(130_000);
+    const before = forge.asked.length;
+    expect((await run(args('2.jsonl'), folder)).stderr).toMatch(/^1 new rows? in /);
+    expect(forge.pagesAfter(before).every((each) => each.includes('since='))).toBe(true);
+    forge.add('d', 10);
+    forge.advance(130_000);
+    expect((await run(args('3.jsonl'), folder)).code).toBe(0);
+    expect(entriesIn(folder, '3.jsonl').every(({ table }) => table === 'd')).toBe(true);
+    const kept = keptOf(...['1.jsonl', '2.jsonl', '3.jsonl'].map((name) => entriesIn(folder, name)));
+    expect(kept).toEqual(forge.rows.sort(byLine));
+  },
+);
 
 test('A5 sluice export --incremental names a parent that it skips, whose rows come the next time', async () => {
   const { forge, folder } = await openForge();
@@ -82,29 +86,33 @@ test('A5 sluice export --incremental names a parent that it skips, whose rows co
   expect(keptOf(entriesIn(folder, '1.jsonl'), entriesIn(folder, '2.jsonl'))).toEqual(forge.rows.sort(byLine));
 });
 
-test('A5 sluice export --incremental --since starts all parents there, and a table keeps their marks itself', async () => {
-  const { forge, folder } = await openForge();
-  expect((await run(args('1.jsonl'), folder)).code).toBe(0);
-  forge.advance(500_000);
-  const since = new Date(forge.now).toISOString();
-  for (const name of ['a', 'c']) forge.tables.get(name)!.change();
-  forge.advance(130_000);
-  expect((await run(args('2.jsonl', '--since', since), folder)).stderr).toMatch(/^2 new rows in /);
-  // No mark has moved.
-  expect((await run(args('3.jsonl'), folder)).stderr).toMatch(/^2 new rows in /);
-  const merged = ['export', 'forge.entries', '--incremental', '--to', 'forge.sqlite#entries', '--mode', 'merge'];
-  expect((await run(merged, folder)).code).toBe(0);
-  forge.change(9);
-  forge.add('e', 5);
-  forge.advance(130_000);
-  const before = forge.asked.length;
-  expect((await run(merged, folder)).code).toBe(0);
-  expect(forge.pagesAfter(before).filter((each) => !each.includes('since='))).toHaveLength(1);
-  const rows = readTable(
-    join(folder, 'forge.sqlite'),
-    "SELECT \"table\" || '/' || id || ' ' || text AS line FROM entries",
-  );
-  expect(rows.flat().toSorted()).toEqual(
-    forge.rows.map(({ table, id, text }) => `${table}/${String(id)} ${text}`).toSorted(),
-  );
-});
+test(
+  'A5 sluice export --incremental --since starts all parents there, and a table keeps their marks itself',
+  { tags: ['slow'] },
+  async () => {
+    const { forge, folder } = await openForge();
+    expect((await run(args('1.jsonl'), folder)).code).toBe(0);
+    forge.advance(500_000);
+    const since = new Date(forge.now).toISOString();
+    for (const name of ['a', 'c']) forge.tables.get(name)!.change();
+    forge.advance(130_000);
+    expect((await run(args('2.jsonl', '--since', since), folder)).stderr).toMatch(/^2 new rows in /);
+    // No mark has moved.
+    expect((await run(args('3.jsonl'), folder)).stderr).toMatch(/^2 new rows in /);
+    const merged = ['export', 'forge.entries', '--incremental', '--to', 'forge.sqlite#entries', '--mode', 'merge'];
+    expect((await run(merged, folder)).code).toBe(0);
+    forge.change(9);
+    forge.add('e', 5);
+    forge.advance(130_000);
+    const before = forge.asked.length;
+    expect((await run(merged, folder)).code).toBe(0);
+    expect(forge.pagesAfter(before).filter((each) => !each.includes('since='))).toHaveLength(1);
+    const rows = readTable(
+      join(folder, 'forge.sqlite'),
+      "SELECT \"table\" || '/' || id || ' ' || text AS line FROM entries",
+    );
+    expect(rows.flat().toSorted()).toEqual(
+      forge.rows.map(({ table, id, text }) => `${table}/${String(id)} ${text}`).toSorted(),
+    );
+  },
+);

@@ -122,24 +122,28 @@ test('A6 sluice export that failed resumes with the parents that it had logged',
   expect(existsSync(join(folder, 'out.csv.sluice/partitions.log'))).toBe(false);
 });
 
-test('A6 sluice export names a parent that it skips, and sluice watch takes none of its rows for removed', async () => {
-  const folder = forgeFolder();
-  failing = { path: '/repos/b/issues', status: 404 };
-  const { code, stdout, stderr } = await run(['export', 'forge.some', '--to', '-', '--progress', 'none'], folder);
-  expect({ code, stdout }).toEqual({ code: 0, stdout: rowsOf('a', 'c') });
-  expect(stderr).toMatch(/forge\.some: skipped "b" of forge\.repos, so its rows are missing: .*404/);
-  expect(stderr).toMatch(/\(.*incomplete\)\n$/);
-  const quiet = await run(['export', 'forge.some', '--to', 'quiet.csv', '--quiet'], folder);
-  expect(quiet).toMatchObject({
-    code: 0,
-    stderr: 'sluice: quiet.csv is incomplete: the API refused a part for good, or reported errors.\n',
-  });
-  const json = await run(['export', 'forge.some', '--to', 'json.csv', '--progress', 'json'], folder);
-  expect(json.stderr).toMatch(/"event":"report".*"isIncomplete":true/);
-  const args = ['watch', 'forge.some', '--every', '10ms', '--polls', '3', '--format', 'jsonl', '--quiet'];
-  const watched = await run(args, folder);
-  expect(changesIn(watched.stdout).map(({ key }) => key)).toEqual(['a/1', 'a/2', 'a/3', 'c/1', 'c/2', 'c/3']);
-});
+test(
+  'A6 sluice export names a parent that it skips, and sluice watch takes none of its rows for removed',
+  { tags: ['slow'] },
+  async () => {
+    const folder = forgeFolder();
+    failing = { path: '/repos/b/issues', status: 404 };
+    const { code, stdout, stderr } = await run(['export', 'forge.some', '--to', '-', '--progress', 'none'], folder);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: rowsOf('a', 'c') });
+    expect(stderr).toMatch(/forge\.some: skipped "b" of forge\.repos, so its rows are missing: .*404/);
+    expect(stderr).toMatch(/\(.*incomplete\)\n$/);
+    const quiet = await run(['export', 'forge.some', '--to', 'quiet.csv', '--quiet'], folder);
+    expect(quiet).toMatchObject({
+      code: 0,
+      stderr: 'sluice: quiet.csv is incomplete: the API refused a part for good, or reported errors.\n',
+    });
+    const json = await run(['export', 'forge.some', '--to', 'json.csv', '--progress', 'json'], folder);
+    expect(json.stderr).toMatch(/"event":"report".*"isIncomplete":true/);
+    const args = ['watch', 'forge.some', '--every', '10ms', '--polls', '3', '--format', 'jsonl', '--quiet'];
+    const watched = await run(args, folder);
+    expect(changesIn(watched.stdout).map(({ key }) => key)).toEqual(['a/1', 'a/2', 'a/3', 'c/1', 'c/2', 'c/3']);
+  },
+);
 
 test.each([
   {
@@ -163,7 +167,7 @@ test.each([
     kept: '1 row',
     next: ['/2'],
   },
-])('D3 replace keeps all rows on a night when $what, and removes them on the next', async (of) => {
+])('D3 replace keeps all rows on a night when $what, and removes them on the next', { tags: ['slow'] }, async (of) => {
   const { source, key, all, begin, removed, kept, next } = of;
   const folder = forgeFolder();
   const to = ['--to', 't.sqlite#t', '--mode', 'replace', '--key-columns', key.join()];

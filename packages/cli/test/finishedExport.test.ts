@@ -15,7 +15,7 @@ async function finished(sandbox: Sandbox): Promise<{ args: string[]; options: Ru
 }
 
 describe('E1 an export that is run again after it finished', () => {
-  test('says so in a sentence, asks for nothing, and exits with 0', async () => {
+  test('says so in a sentence, asks for nothing, and exits with 0', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 1000 });
     const { args, options, path } = await finished(sandbox);
     const bytes = readFileSync(path);
@@ -40,7 +40,7 @@ describe('E1 an export that is run again after it finished', () => {
     expect(readFileSync(path).equals(bytes)).toBe(true);
   });
 
-  test('exports again over the old file where told to, and where the file is gone', async () => {
+  test('exports again over the old file where told to, and where the file is gone', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 300 });
     const { args, options, path } = await finished(sandbox);
     const bytes = readFileSync(path);

@@ -123,7 +123,7 @@ describe('a forward that was interrupted', () => {
     expect(leftIn(options.cwd)).toEqual([]);
   });
 
-  test('--restart sends everything again, as new events', async () => {
+  test('--restart sends everything again, as new events', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 60 });
     await using receiver = await startReceiver({
       secrets: [secret],
@@ -139,40 +139,46 @@ describe('a forward that was interrupted', () => {
 });
 
 describe('an endpoint that takes nothing', () => {
-  test('W5 with a wrong secret: exit code 1 and no dead letter; with the right one nothing is missing', async () => {
-    await using sandbox = await startSandbox({ holdings: 120 });
-    await using receiver = await startReceiver({ secrets: [secret] });
-    const folder = folderWithSecret(otherSecret);
-    const args = forwardArgs(sandbox, receiver, '--progress', 'none');
-    const wrong = await here(sandbox, folder, args);
-    expect(wrong).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(
-        new RegExp(
-          `^sluice: The endpoint ${receiver.url}: the server responded with 401 [^\n]*check the secret\\. No row is lost; run the same command to resume\\.\n$`,
+  test(
+    'W5 with a wrong secret: exit code 1 and no dead letter; with the right one nothing is missing',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ holdings: 120 });
+      await using receiver = await startReceiver({ secrets: [secret] });
+      const folder = folderWithSecret(otherSecret);
+      const args = forwardArgs(sandbox, receiver, '--progress', 'none');
+      const wrong = await here(sandbox, folder, args);
+      expect(wrong).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(
+          new RegExp(
+            `^sluice: The endpoint ${receiver.url}: the server responded with 401 [^\n]*check the secret\\. No row is lost; run the same command to resume\\.\n$`,
+          ),
         ),
-      ),
-    });
-    expect(receiver.accepted.size).toBe(0);
-    expect(leftIn(folder)).toEqual([placesFor(receiver).state]);
+      });
+      expect(receiver.accepted.size).toBe(0);
+      expect(leftIn(folder)).toEqual([placesFor(receiver).state]);
 
-    writeFileSync(join(folder, 'secret'), secret);
-    const { code, stderr } = await here(sandbox, folder, args);
-    expect({ code, stderr }).toEqual({
-      code: 0,
-      stderr: expect.stringMatching(/^Resuming from the first page; delivered records are not sent again\.\n120 rows/),
-    });
-    expect(rowsAt(receiver)).toEqual(rowsOf(sandbox));
-    expect(receiver.counts.doubled).toBe(0);
-    expect(leftIn(folder)).toEqual([]);
-  });
+      writeFileSync(join(folder, 'secret'), secret);
+      const { code, stderr } = await here(sandbox, folder, args);
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringMatching(
+          /^Resuming from the first page; delivered records are not sent again\.\n120 rows/,
+        ),
+      });
+      expect(rowsAt(receiver)).toEqual(rowsOf(sandbox));
+      expect(receiver.counts.doubled).toBe(0);
+      expect(leftIn(folder)).toEqual([]);
+    },
+  );
 
   test.each<[string, ReceiverAnswer, string]>([
     ['is gone', { status: 410 }, 'It is permanently gone'],
     ['is not where it should be', { status: 404 }, 'Check its URL.'],
     ['leads elsewhere', { status: 302, headers: { location: 'http://127.0.0.1/' } }, 'responded with a redirect (302)'],
     ['wants to be left alone for an hour', { status: 429, retryAfter: 3600 }, 'the server asked to wait 3600 s'],
-  ])('W4 W5 one that %s: its own sentence, and what is kept', async (_, answer, sentence) => {
+  ])('W4 W5 one that %s: its own sentence, and what is kept', { tags: ['slow'] }, async (_, answer, sentence) => {
     await using sandbox = await startSandbox({ holdings: 120 });
     await using receiver = await startReceiver({ secrets: [secret], script: ({ n }) => (n > 30 ? answer : undefined) });
     const folder = folderWithSecret();
@@ -280,53 +286,61 @@ describe('a record that is refused for what it is', () => {
     ]);
   });
 
-  test('W5 more than --max-dead-letters are no accident: exit code 1, and with more of them allowed it goes on', async () => {
-    await using sandbox = await startSandbox({ holdings: 60 });
-    await using receiver = await startReceiver({
-      secrets: [secret],
-      script: (it) => (poison.some((n) => holds(it, n)) ? { status: 422 } : undefined),
-    });
-    const folder = folderWithSecret();
-    const args = forwardArgs(sandbox, receiver, '--progress', 'none', '--dead-letters', 'dead.jsonl');
-    const { code, stderr } = await here(sandbox, folder, [...args, '--max-dead-letters', '1']);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /, and 1 before it: too many to continue\. See \S+dead\.jsonl for the reasons\. Raise --max-dead-letters to continue anyway\. 1 record was set aside in dead\.jsonl\. No row is lost; run the same command to resume\.\n$/,
-    );
-    const again = await here(sandbox, folder, args);
-    expect(again).toMatchObject({ code: 3, stderr: expect.stringContaining('sluice: 2 records were not taken') });
-    expect(receiver.accepted.size).toBe(58);
-  });
+  test(
+    'W5 more than --max-dead-letters are no accident: exit code 1, and with more of them allowed it goes on',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ holdings: 60 });
+      await using receiver = await startReceiver({
+        secrets: [secret],
+        script: (it) => (poison.some((n) => holds(it, n)) ? { status: 422 } : undefined),
+      });
+      const folder = folderWithSecret();
+      const args = forwardArgs(sandbox, receiver, '--progress', 'none', '--dead-letters', 'dead.jsonl');
+      const { code, stderr } = await here(sandbox, folder, [...args, '--max-dead-letters', '1']);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /, and 1 before it: too many to continue\. See \S+dead\.jsonl for the reasons\. Raise --max-dead-letters to continue anyway\. 1 record was set aside in dead\.jsonl\. No row is lost; run the same command to resume\.\n$/,
+      );
+      const again = await here(sandbox, folder, args);
+      expect(again).toMatchObject({ code: 3, stderr: expect.stringContaining('sluice: 2 records were not taken') });
+      expect(receiver.accepted.size).toBe(58);
+    },
+  );
 });
 
-test('T2 no secret, no token and nothing behind the origin is ever shown or kept, whatever the service quotes', async () => {
-  const header = 'he4der-token-5f1d77a1e0';
-  const canaries = [secret, secret.slice('whsec_'.length), tokenPath, tokenPath.slice('/hooks/'.length), header];
-  await using sandbox = await startSandbox({ holdings: 30 });
-  const body = `no: ${canaries.join(' ')}`;
-  await using receiver = await startReceiver({
-    script: (it) => (holds(it, 2) ? { status: 422, body } : it.n === 20 ? { status: 403, body } : undefined),
-  });
-  const folder = folderWithSecret();
-  writeFileSync(join(folder, 'headers'), `Authorization: Bearer ${header}\n`);
-  const { dead } = placesFor(receiver);
-  const debug = { SLUICE_DEBUG: '1' };
-  const args = forwardArgs(sandbox, receiver, '--header-file', 'headers', '--deliveries', '1');
-  const said = [
-    await here(sandbox, folder, args, debug),
-    await here(sandbox, folder, [...args, '--progress', 'json'], debug),
-    await here(sandbox, folder, ['dlq', 'show', dead], debug),
-    await here(sandbox, folder, ['dlq', 'show', dead, '--format', 'json'], debug),
-    await here(
-      sandbox,
-      folder,
-      ['dlq', 'replay', dead, ...forwardTo(receiver, '--to'), '--header-file', 'headers'],
-      debug,
-    ),
-  ];
-  expect(said.map(({ code }) => code)).toEqual([1, 3, 0, 0, 3]);
-  const all =
-    said.flatMap(({ stdout, stderr }) => [stdout, stderr]).join('\n') + readFileSync(join(folder, dead), 'utf8');
-  expect(all.match(/no: /g)?.length).toBeGreaterThan(5);
-  for (const canary of canaries) expect(all).not.toContain(canary);
-});
+test(
+  'T2 no secret, no token and nothing behind the origin is ever shown or kept, whatever the service quotes',
+  { tags: ['slow'] },
+  async () => {
+    const header = 'he4der-token-5f1d77a1e0';
+    const canaries = [secret, secret.slice('whsec_'.length), tokenPath, tokenPath.slice('/hooks/'.length), header];
+    await using sandbox = await startSandbox({ holdings: 30 });
+    const body = `no: ${canaries.join(' ')}`;
+    await using receiver = await startReceiver({
+      script: (it) => (holds(it, 2) ? { status: 422, body } : it.n === 20 ? { status: 403, body } : undefined),
+    });
+    const folder = folderWithSecret();
+    writeFileSync(join(folder, 'headers'), `Authorization: Bearer ${header}\n`);
+    const { dead } = placesFor(receiver);
+    const debug = { SLUICE_DEBUG: '1' };
+    const args = forwardArgs(sandbox, receiver, '--header-file', 'headers', '--deliveries', '1');
+    const said = [
+      await here(sandbox, folder, args, debug),
+      await here(sandbox, folder, [...args, '--progress', 'json'], debug),
+      await here(sandbox, folder, ['dlq', 'show', dead], debug),
+      await here(sandbox, folder, ['dlq', 'show', dead, '--format', 'json'], debug),
+      await here(
+        sandbox,
+        folder,
+        ['dlq', 'replay', dead, ...forwardTo(receiver, '--to'), '--header-file', 'headers'],
+        debug,
+      ),
+    ];
+    expect(said.map(({ code }) => code)).toEqual([1, 3, 0, 0, 3]);
+    const all =
+      said.flatMap(({ stdout, stderr }) => [stdout, stderr]).join('\n') + readFileSync(join(folder, dead), 'utf8');
+    expect(all.match(/no: /g)?.length).toBeGreaterThan(5);
+    for (const canary of canaries) expect(all).not.toContain(canary);
+  },
+);

@@ -134,7 +134,7 @@ describe('sluice streams watch --forward', () => {
     expect(known.size).toBe(40);
   });
 
-  test('W5 a service that is gone ends it with exit code 1, and no change is lost', async () => {
+  test('W5 a service that is gone ends it with exit code 1, and no change is lost', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ streams: 6 });
     await using receiver = await startReceiver({
       secrets: [secret],
@@ -155,60 +155,68 @@ describe('sluice streams watch --forward', () => {
     expect(folded(changesAt(receiver))).toEqual(listed(sandbox));
   });
 
-  test('W5 exit code 3 is for dead letters of this run, not of an earlier one; JSON says how many', async () => {
-    await using sandbox = await startSandbox({ streams: 6 });
-    await using receiver = await startReceiver({
-      secrets: [secret],
-      script: (it) => (holds(it, 2) ? { status: 422 } : undefined),
-    });
-    const folder = folderWithSecret();
-    const { state, dead } = placesFor(receiver);
-    const args = forwardWatchArgs(receiver, '--polls', '1');
-    const json = await here(sandbox, folder, [...args, '--progress', 'json']);
-    expect(json.code).toBe(3);
-    expect(eventsIn(json.stderr)).toEqual([
-      expect.objectContaining({ event: 'start', target: receiver.url, format: 'json', state, deadLetterFile: dead }),
-      { event: 'poll', outcome: 'polled', rows: 6, generation: 1, isSynced: true },
-      { event: 'warning', message: expect.stringContaining(`set aside in ${dead}`) },
-      {
-        event: 'report',
-        target: receiver.url,
-        changes: 6,
-        polls: 1,
-        deliveries: 6,
-        redeliveries: 0,
-        deadLetters: { count: 1, path: dead },
-      },
-    ]);
-    sandbox.setStream(0, { status: 'odd' });
-    expect(await here(sandbox, folder, [...args, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(await here(sandbox, folder, [...args, '--quiet', '--restart'])).toMatchObject({
-      code: 3,
-      stderr: expect.stringMatching(/^sluice: 1 record was not taken and is kept in [^\n]+\n$/),
-    });
-    expect(changesAt(receiver).filter(({ type }) => type === 'initial')).toHaveLength(10);
-  });
+  test(
+    'W5 exit code 3 is for dead letters of this run, not of an earlier one; JSON says how many',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ streams: 6 });
+      await using receiver = await startReceiver({
+        secrets: [secret],
+        script: (it) => (holds(it, 2) ? { status: 422 } : undefined),
+      });
+      const folder = folderWithSecret();
+      const { state, dead } = placesFor(receiver);
+      const args = forwardWatchArgs(receiver, '--polls', '1');
+      const json = await here(sandbox, folder, [...args, '--progress', 'json']);
+      expect(json.code).toBe(3);
+      expect(eventsIn(json.stderr)).toEqual([
+        expect.objectContaining({ event: 'start', target: receiver.url, format: 'json', state, deadLetterFile: dead }),
+        { event: 'poll', outcome: 'polled', rows: 6, generation: 1, isSynced: true },
+        { event: 'warning', message: expect.stringContaining(`set aside in ${dead}`) },
+        {
+          event: 'report',
+          target: receiver.url,
+          changes: 6,
+          polls: 1,
+          deliveries: 6,
+          redeliveries: 0,
+          deadLetters: { count: 1, path: dead },
+        },
+      ]);
+      sandbox.setStream(0, { status: 'odd' });
+      expect(await here(sandbox, folder, [...args, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' });
+      expect(await here(sandbox, folder, [...args, '--quiet', '--restart'])).toMatchObject({
+        code: 3,
+        stderr: expect.stringMatching(/^sluice: 1 record was not taken and is kept in [^\n]+\n$/),
+      });
+      expect(changesAt(receiver).filter(({ type }) => type === 'initial')).toHaveLength(10);
+    },
+  );
 });
 
 test.each([
   ['and goes on by itself', [], /^$/],
   ['also with --restart', ['--restart'], /goes on from its snapshot/],
-])('W1 with --only status a forward reports what failed before it had that, %s', async (_, more, said) => {
-  await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
-  await using receiver = await startReceiver({ secrets: [secret] });
-  const folder = folderWithSecret();
-  const args = forwardWatchArgs(receiver, '--polls', '1');
-  expect(await here(sandbox, folder, args)).toMatchObject({ code: 0 });
-  const { id } = sandbox.setStream(1, { status: 'error' });
-  const only = [...args, '--only', 'status', ...more];
-  const { code, stderr } = await here(sandbox, folder, only);
-  expect(code).toBe(0);
-  expect(stderr.split('\n').find((line) => line.startsWith('sluice: ')) ?? '').toMatch(said);
-  expect(changesAt(receiver).at(-1)).toMatchObject({ type: 'changed', key: id, after: { status: 'error' } });
-  expect(receiver.accepted.size).toBe(4);
-  expect(await here(sandbox, folder, only)).toMatchObject({ code: 0 });
-  expect(changesAt(receiver).filter(({ type }) => type === 'initial')).toHaveLength(3);
-});
+])(
+  'W1 with --only status a forward reports what failed before it had that, %s',
+  { tags: ['slow'] },
+  async (_, more, said) => {
+    await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
+    await using receiver = await startReceiver({ secrets: [secret] });
+    const folder = folderWithSecret();
+    const args = forwardWatchArgs(receiver, '--polls', '1');
+    expect(await here(sandbox, folder, args)).toMatchObject({ code: 0 });
+    const { id } = sandbox.setStream(1, { status: 'error' });
+    const only = [...args, '--only', 'status', ...more];
+    const { code, stderr } = await here(sandbox, folder, only);
+    expect(code).toBe(0);
+    expect(stderr.split('\n').find((line) => line.startsWith('sluice: ')) ?? '').toMatch(said);
+    expect(changesAt(receiver).at(-1)).toMatchObject({ type: 'changed', key: id, after: { status: 'error' } });
+    expect(receiver.accepted.size).toBe(4);
+    expect(await here(sandbox, folder, only)).toMatchObject({ code: 0 });
+    expect(changesAt(receiver).filter(({ type }) => type === 'initial')).toHaveLength(3);
+  },
+);
 
 test('sluice nfts watch --forward does the same', async () => {
   await using sandbox = await startSandbox({ holdings: 20 });

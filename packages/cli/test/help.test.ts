@@ -92,11 +92,15 @@ describe('U6 completion', () => {
     expect(await completed('nfts', 'export', '--to', 'h')).toEqual([':0']);
   });
 
-  test.each(['bash', 'zsh', 'fish'])('prints a script for %s that asks this command', async (shell) => {
-    const { code, stdout } = await startSluice(['completion', shell]).ended;
-    expect(code).toBe(0);
-    expect(stdout).toContain('sluice complete -- ');
-  });
+  test.each(['bash', 'zsh', 'fish'])(
+    'prints a script for %s that asks this command',
+    { tags: ['slow'] },
+    async (shell) => {
+      const { code, stdout } = await startSluice(['completion', shell]).ended;
+      expect(code).toBe(0);
+      expect(stdout).toContain('sluice complete -- ');
+    },
+  );
 
   test('refuses other shells', async () => {
     const refused = await sluice(['completion', 'cmd']);

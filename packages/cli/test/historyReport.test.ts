@@ -135,7 +135,7 @@ describe('U5 the report of a history', () => {
     expect(page).toContain("default-src 'none'; style-src 'unsafe-inline'");
   });
 
-  test.runIf(postgresPrograms !== undefined)('U5 is the same for PostgreSQL', async () => {
+  test.runIf(postgresPrograms !== undefined)('U5 is the same for PostgreSQL', { tags: ['slow'] }, async () => {
     const { url, query } = await openDatabase();
     await query(historySql('postgres', 'streams', made));
     checkReport(await reportOf(`${url}?table=streams`, temporaryFolder()));
@@ -184,22 +184,26 @@ describe('U5 the report of a history', () => {
     });
   });
 
-  test('U5 shows an outage that is shorter than a part of the strip, and how often a row flapped', async () => {
-    const cwd = temporaryFolder();
-    const flaps = Array.from({ length: 2_000 }, (_, nth) => [nth % 2 === 0 ? 'active' : 'error', nth] as const);
-    makeHistory(join(cwd, 'a.sqlite'), 'streams', {
-      polls: Array.from({ length: 1_001 }, (_, nth) => nth * 10),
-      versions: [
-        ...versionsOf('1', ['active', 0], ['error', 5_000], ['active', 5_001]),
-        ...versionsOf('2', ...flaps, ['active', 2_000]),
-      ],
-    });
-    const page = await reportOf('a.sqlite#streams', cwd);
-    const [flapping, short] = linesUnder(page, 'Streams one by one');
-    expect(short?.chart).toContain('title="error from 2026-03-04 23:20 to 23:21"');
-    expect(flapping?.chart).toContain('aria-label="tag 2: 1,000 outages, 16 h 40 min in all"');
-    expect(flapping?.chart.match(/<i /g)?.length).toBeLessThanOrEqual(300);
-  });
+  test(
+    'U5 shows an outage that is shorter than a part of the strip, and how often a row flapped',
+    { tags: ['slow'] },
+    async () => {
+      const cwd = temporaryFolder();
+      const flaps = Array.from({ length: 2_000 }, (_, nth) => [nth % 2 === 0 ? 'active' : 'error', nth] as const);
+      makeHistory(join(cwd, 'a.sqlite'), 'streams', {
+        polls: Array.from({ length: 1_001 }, (_, nth) => nth * 10),
+        versions: [
+          ...versionsOf('1', ['active', 0], ['error', 5_000], ['active', 5_001]),
+          ...versionsOf('2', ...flaps, ['active', 2_000]),
+        ],
+      });
+      const page = await reportOf('a.sqlite#streams', cwd);
+      const [flapping, short] = linesUnder(page, 'Streams one by one');
+      expect(short?.chart).toContain('title="error from 2026-03-04 23:20 to 23:21"');
+      expect(flapping?.chart).toContain('aria-label="tag 2: 1,000 outages, 16 h 40 min in all"');
+      expect(flapping?.chart.match(/<i /g)?.length).toBeLessThanOrEqual(300);
+    },
+  );
 });
 
 describe('gaps between polls', () => {

@@ -35,6 +35,7 @@ describe('the views of a history that a watch has written', () => {
   ] as const;
   test.each(targets.slice(0, postgresPrograms === undefined ? 1 : 2))(
     'D9 sluice log prints the changes that lead to the listing, and sluice report has its outages: %s',
+    { tags: ['slow'] },
     async (_, makeTarget) => {
       const target = await makeTarget();
       await using sandbox = await startSandbox({ streams: 5, nasty: 0 });
@@ -60,7 +61,7 @@ describe('the views of a history that a watch has written', () => {
     },
   );
 
-  test('D9 the page of a watch that starts again shows how its rows were before', async () => {
+  test('D9 the page of a watch that starts again shows how its rows were before', { tags: ['slow'] }, async () => {
     const target = 'a.sqlite#streams';
     await using sandbox = await startSandbox({ streams: 5, nasty: 0 });
     const { cwd, env } = await watchInto(target, sandbox);

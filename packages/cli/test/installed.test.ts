@@ -37,7 +37,7 @@ interface Coverage {
   readonly result: readonly { readonly url: string }[];
 }
 
-test('as it is installed, each file of the command finds all that it imports', async () => {
+test('as it is installed, each file of the command finds all that it imports', { tags: ['slow'] }, async () => {
   const dist = join(installed(), 'dist');
   const files = readdirSync(dist).filter((name) => name.endsWith('.js') && name !== 'bin.js');
   expect(files.length).toBeGreaterThan(9);
@@ -61,7 +61,7 @@ test('as it is installed, it exports without any other package', async () => {
   ).toMatchObject([...sandbox.holdingsOf([owner])]);
 });
 
-test('an export loads few files, and none of what it does not use', async () => {
+test('an export loads few files, and none of what it does not use', { tags: ['slow'] }, async () => {
   const sandbox = await startSandbox({ holdings: 10, owners: 1 });
   onTestFinished(() => sandbox.close());
   const [owner = ''] = sandbox.owners;
@@ -73,14 +73,18 @@ test('an export loads few files, and none of what it does not use', async () => 
     expect(text.includes(unused), unused).toBe(false);
 });
 
-test.each(['--version', '--help'])('%s loads nothing of what commands do their work with', async (flag) => {
-  const { files, text } = await loadedBy([flag], {});
-  expect(files).toBeLessThan(16);
-  expect(text.includes('/commander/lib/command.js'), 'commander').toBe(true);
-  for (const unused of ['core/src/', 'axios/', 'rxjs/', 'src/progress/barReporter', 'get-east-asian-width/']) {
-    expect(text.includes(`/${unused}`), unused).toBe(false);
-  }
-});
+test.each(['--version', '--help'])(
+  '%s loads nothing of what commands do their work with',
+  { tags: ['slow'] },
+  async (flag) => {
+    const { files, text } = await loadedBy([flag], {});
+    expect(files).toBeLessThan(16);
+    expect(text.includes('/commander/lib/command.js'), 'commander').toBe(true);
+    for (const unused of ['core/src/', 'axios/', 'rxjs/', 'src/progress/barReporter', 'get-east-asian-width/']) {
+      expect(text.includes(`/${unused}`), unused).toBe(false);
+    }
+  },
+);
 
 /** How many files a run of the installed command loads, and what is in them. */
 async function loadedBy(args: readonly string[], env: NodeJS.ProcessEnv): Promise<{ files: number; text: string }> {
@@ -93,7 +97,7 @@ async function loadedBy(args: readonly string[], env: NodeJS.ProcessEnv): Promis
   return { files: files.length, text: files.map((url) => readFileSync(fileURLToPath(url), 'utf8')).join('\n') };
 }
 
-test('goes through the proxy that the environment names, as it is installed', async () => {
+test('goes through the proxy that the environment names, as it is installed', { tags: ['slow'] }, async () => {
   const bin = join(home, 'dist/bin.js');
   const env = {
     SLUICE_API_KEY: 'key-of-the-tests',

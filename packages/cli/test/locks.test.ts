@@ -28,25 +28,29 @@ test('E8 a second process on the same target is refused, and told whom to wait f
   expect((await readdir(options.cwd)).toSorted()).toEqual(['out.csv', 'out.csv.sluice']);
 });
 
-test('E8 --break-lock takes the lock from one of whom nothing is known, and is left out of the command that goes on', async () => {
-  await using sandbox = await startSandbox({ holdings: 3000, latency: 5 });
-  const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
-  const state = join(options.cwd, 'out.csv.sluice');
-  await mkdir(state);
-  const elsewhere = { host: 'elsewhere', machine: '', boot: '', space: '', pid: 4711, startedAt: '' };
-  await writeFile(join(state, 'lock-export-0'), JSON.stringify(elsewhere));
-  const args = exportArgs(sandbox, 'out.csv');
-  const refused = await sluice(args, options);
-  expect(refused).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(
-      /is locked by process 4711 on elsewhere, and it is unknown whether that process still runs\. If it does not, take the lock with --break-lock: nothing was changed\.\n$/,
-    ),
-  });
-  const stopped = await interrupt(sandbox, [...args, '--break-lock'], { ...options, after: 15 });
-  expect(stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('rows committed. Resume with:') });
-  expect(stopped.stderr).not.toContain('--break-lock');
-  expect((await sluice(args, options)).code).toBe(0);
-  expect((await readdir(options.cwd)).toSorted()).toEqual(['out.csv', 'out.csv.sluice']);
-});
+test(
+  'E8 --break-lock takes the lock from one of whom nothing is known, and is left out of the command that goes on',
+  { tags: ['slow'] },
+  async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 5 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const state = join(options.cwd, 'out.csv.sluice');
+    await mkdir(state);
+    const elsewhere = { host: 'elsewhere', machine: '', boot: '', space: '', pid: 4711, startedAt: '' };
+    await writeFile(join(state, 'lock-export-0'), JSON.stringify(elsewhere));
+    const args = exportArgs(sandbox, 'out.csv');
+    const refused = await sluice(args, options);
+    expect(refused).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /is locked by process 4711 on elsewhere, and it is unknown whether that process still runs\. If it does not, take the lock with --break-lock: nothing was changed\.\n$/,
+      ),
+    });
+    const stopped = await interrupt(sandbox, [...args, '--break-lock'], { ...options, after: 15 });
+    expect(stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('rows committed. Resume with:') });
+    expect(stopped.stderr).not.toContain('--break-lock');
+    expect((await sluice(args, options)).code).toBe(0);
+    expect((await readdir(options.cwd)).toSorted()).toEqual(['out.csv', 'out.csv.sluice']);
+  },
+);

@@ -95,13 +95,17 @@ describe('sluice log', () => {
     await checkLog('a.sqlite#by key', cwd);
   });
 
-  test.runIf(postgresPrograms !== undefined)('prints the changes of a history in PostgreSQL', async () => {
-    const { url, query } = await openDatabase();
-    await query(historySql('postgres', 'streams', made));
-    const byKey = historySql('postgres', 'by_key', { ...made, key: ['id'] });
-    await query(`CREATE SCHEMA app; SET search_path TO app; ${byKey}`);
-    for (const table of ['streams', 'app.by_key']) await checkLog(`${url}?table=${table}`, temporaryFolder());
-  });
+  test.runIf(postgresPrograms !== undefined)(
+    'prints the changes of a history in PostgreSQL',
+    { tags: ['slow'] },
+    async () => {
+      const { url, query } = await openDatabase();
+      await query(historySql('postgres', 'streams', made));
+      const byKey = historySql('postgres', 'by_key', { ...made, key: ['id'] });
+      await query(`CREATE SCHEMA app; SET search_path TO app; ${byKey}`);
+      for (const table of ['streams', 'app.by_key']) await checkLog(`${url}?table=${table}`, temporaryFolder());
+    },
+  );
 
   test('prints the changes since a time only, with what was before them', async () => {
     const cwd = temporaryFolder();
@@ -158,7 +162,7 @@ describe('sluice log', () => {
     );
   });
 
-  test('counts all rows at the start in one line', async () => {
+  test('counts all rows at the start in one line', { tags: ['slow'] }, async () => {
     const cwd = temporaryFolder();
     const ids = Array.from({ length: 20_001 }, (_, nth) => String(nth));
     makeHistory(join(cwd, 'a.sqlite'), 'streams', {
@@ -172,7 +176,7 @@ describe('sluice log', () => {
     expect((await sluice(['log', 'a.sqlite#streams', '--since', '999999999d'], { cwd })).stdout).toBe(stdout);
   });
 
-  test('D9 keeps nobody from writing the table while its output waits for a reader', async () => {
+  test('D9 keeps nobody from writing the table while its output waits for a reader', { tags: ['slow'] }, async () => {
     const cwd = temporaryFolder();
     const path = join(cwd, 'a.sqlite');
     makeHistory(path, 'streams', {

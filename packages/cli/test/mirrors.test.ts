@@ -42,37 +42,41 @@ describe('D5 a watch --to a table', () => {
     expect(readTable(join(options.cwd, 'c.sqlite'), 'SELECT count(*) FROM list')).toEqual([[42]]);
   });
 
-  test('D9 with --mode history writes every version, and with --only one if the status changes', async () => {
-    await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
-    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
-    const history = ['--mode', 'history', '--key-columns', 'id', '--polls', '1'];
-    const all = watchArgs('--to', 'a.sqlite#all', ...history);
-    const quiet = watchArgs('--to', 'a.sqlite#quiet', ...history, '--ignore', 'description');
-    const status = watchArgs('--to', 'a.sqlite#status', ...history, '--only', 'status');
-    const counts = () =>
-      readTable(
+  test(
+    'D9 with --mode history writes every version, and with --only one if the status changes',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
+      const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+      const history = ['--mode', 'history', '--key-columns', 'id', '--polls', '1'];
+      const all = watchArgs('--to', 'a.sqlite#all', ...history);
+      const quiet = watchArgs('--to', 'a.sqlite#quiet', ...history, '--ignore', 'description');
+      const status = watchArgs('--to', 'a.sqlite#status', ...history, '--only', 'status');
+      const counts = () =>
+        readTable(
+          join(options.cwd, 'a.sqlite'),
+          'SELECT (SELECT count(*) FROM "all"), (SELECT count(*) FROM quiet), (SELECT count(*) FROM status)',
+        );
+      sandbox.setStream(0, { status: 'active', description: 'a' });
+      for (const args of [all, quiet, status]) expect(await sluice(args, options)).toMatchObject({ code: 0 });
+      sandbox.setStream(0, { description: 'b' });
+      for (const args of [all, quiet, status]) expect(await sluice(args, options)).toMatchObject({ code: 0 });
+      expect(counts()).toEqual([[4, 3, 3]]);
+      sandbox.setStream(0, { status: 'error' });
+      sandbox.setStream(1, { description: 'c' });
+      for (const args of [all, quiet, status]) expect(await sluice(args, options)).toMatchObject({ code: 0 });
+      expect(counts()).toEqual([[6, 4, 4]]);
+      const now = readTable(
         join(options.cwd, 'a.sqlite'),
-        'SELECT (SELECT count(*) FROM "all"), (SELECT count(*) FROM quiet), (SELECT count(*) FROM status)',
+        "SELECT description FROM status_now WHERE status = 'error' AND _generation > 1",
       );
-    sandbox.setStream(0, { status: 'active', description: 'a' });
-    for (const args of [all, quiet, status]) expect(await sluice(args, options)).toMatchObject({ code: 0 });
-    sandbox.setStream(0, { description: 'b' });
-    for (const args of [all, quiet, status]) expect(await sluice(args, options)).toMatchObject({ code: 0 });
-    expect(counts()).toEqual([[4, 3, 3]]);
-    sandbox.setStream(0, { status: 'error' });
-    sandbox.setStream(1, { description: 'c' });
-    for (const args of [all, quiet, status]) expect(await sluice(args, options)).toMatchObject({ code: 0 });
-    expect(counts()).toEqual([[6, 4, 4]]);
-    const now = readTable(
-      join(options.cwd, 'a.sqlite'),
-      "SELECT description FROM status_now WHERE status = 'error' AND _generation > 1",
-    );
-    expect(now).toEqual([['b']]);
-    expect(await sluice([...all, '--deleted-at'], options)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('leave out --deleted-at.') as string,
-    });
-  });
+      expect(now).toEqual([['b']]);
+      expect(await sluice([...all, '--deleted-at'], options)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('leave out --deleted-at.') as string,
+      });
+    },
+  );
 
   test('D9 an export with --mode history writes versions, and history compact removes old ones', async () => {
     await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
@@ -129,13 +133,17 @@ describe('D5 a watch --to a table', () => {
   });
 });
 
-test.runIf(postgresPrograms !== undefined)('D5 a watch mirrors the rows in PostgreSQL', async () => {
-  const server = await openDatabase();
-  await using sandbox = await startSandbox({ streams: 6 });
-  const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
-  const args = watchArgs('--polls', '1', '--to', `${server.url}?table=streams`);
-  for (let run = 1; run <= 2; run += 1) {
-    expect(await sluice(args, options)).toMatchObject({ code: 0 });
-    expect(await server.query('SELECT count(*), count(DISTINCT _key) FROM streams')).toBe('6|6');
-  }
-});
+test.runIf(postgresPrograms !== undefined)(
+  'D5 a watch mirrors the rows in PostgreSQL',
+  { tags: ['slow'] },
+  async () => {
+    const server = await openDatabase();
+    await using sandbox = await startSandbox({ streams: 6 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const args = watchArgs('--polls', '1', '--to', `${server.url}?table=streams`);
+    for (let run = 1; run <= 2; run += 1) {
+      expect(await sluice(args, options)).toMatchObject({ code: 0 });
+      expect(await server.query('SELECT count(*), count(DISTINCT _key) FROM streams')).toBe('6|6');
+    }
+  },
+);

@@ -231,7 +231,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     expect(rowsIn(folder, 'b.jsonl')).toHaveLength(3000);
   });
 
-  test("--state NAME:TARGET keeps it in a plugin's store", async () => {
+  test("--state NAME:TARGET keeps it in a plugin's store", { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
     const folder = configFolder({ 'sluice.config.js': journal });
     const args = exportArgs(sandbox, 'journal:rows.jsonl', '--state', 'kept:state.json', '--commit-every', '2');
@@ -249,7 +249,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
   test.each([
     ['a folder', []],
     ["a plugin's store", ['--state', 'kept:known.json']],
-  ])('changes of a watch go there too, each once, with their state in %s', async (_, state) => {
+  ])('changes of a watch go there too, each once, with their state in %s', { tags: ['slow'] }, async (_, state) => {
     await using sandbox = await startSandbox({ streams: 5 });
     const folder = configFolder({ 'sluice.config.js': journal });
     const args = watchArgs('--to', 'journal:changes.jsonl', '--polls', '2', ...state);
@@ -264,7 +264,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     expect(existsSync(join(folder, 'journal.changes.jsonl.sluice'))).toBe(state.length === 0);
   });
 
-  test('options of files are refused, and a path stays a path', async () => {
+  test('options of files are refused, and a path stays a path', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 10 });
     const folder = configFolder({ 'sluice.config.js': journal });
     for (const option of [

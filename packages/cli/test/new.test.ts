@@ -66,7 +66,7 @@ const intercom = { pages: { type: 'pages', next: { page: 2, starting_after: 'abc
 const all = rows.map(({ id }) => id);
 
 describe('U7 sluice new drafts a definition from one response', () => {
-  test('whose Link header has the next page', async () => {
+  test('whose Link header has the next page', { tags: ['slow'] }, async () => {
     const origin = await serve((query, _, origin) => {
       const at = Number(query.get('page') ?? 1);
       const next = at < 3 ? { link: `<${origin}/v1/items?page=${at + 1}&limit=3>; rel="next"` } : {};

@@ -118,7 +118,7 @@ describe('sluice nfts export', () => {
     },
   );
 
-  test('bounds, filters and pages go to the API', async () => {
+  test('bounds, filters and pages go to the API', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 2000, nasty: 0 });
     const { collection_data_id_hash: hash, collection_name: name } = sandbox.holding(0);
     const env = settingsFor(sandbox);
@@ -180,7 +180,7 @@ describe('sluice nfts export', () => {
     expect(stderr).toMatch(/^0 rows in 1 page -> stdout/);
   });
 
-  test('keeps to the rate that it was given', async () => {
+  test('keeps to the rate that it was given', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 3000 });
     const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', '-', '--rate', '20/s', '--progress', 'json'];
     const { code, stderr } = await sluice(args, { env: settingsFor(sandbox) });

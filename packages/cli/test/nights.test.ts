@@ -47,27 +47,36 @@ describe('the same command, night after night', () => {
     });
   });
 
-  test('D3 says how many rows replace does not remove after an incomplete walk, as text, as JSON and with --quiet', async () => {
-    await using sandbox = await startSandbox({ streams: 5, nasty: 0 });
-    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
-    const run = (...more: string[]) =>
-      sluice(['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'replace', '--key-columns', 'id', ...more], options);
-    expect((await run()).code).toBe(0);
-    expect((await run('--max-rows', '2', '--progress', 'none')).stderr).toMatch(/^2 rows .*, 3 rows not removed\)\n$/);
-    expect(await run('--max-rows', '2', '--quiet')).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: 'sluice: a.sqlite#s keeps 3 rows that the walk did not find, since it was incomplete.\n',
-    });
-    const events = (await run('--max-rows', '2', '--progress', 'json')).stderr.trimEnd().split('\n');
-    expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ event: 'report', rows: 2, rowsNotRemoved: 3 });
-    expect(readTable(join(options.cwd, 'a.sqlite'), 'SELECT count(*) FROM s')).toEqual([[5]]);
-  });
+  test(
+    'D3 says how many rows replace does not remove after an incomplete walk, as text, as JSON and with --quiet',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ streams: 5, nasty: 0 });
+      const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+      const run = (...more: string[]) =>
+        sluice(
+          ['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'replace', '--key-columns', 'id', ...more],
+          options,
+        );
+      expect((await run()).code).toBe(0);
+      expect((await run('--max-rows', '2', '--progress', 'none')).stderr).toMatch(
+        /^2 rows .*, 3 rows not removed\)\n$/,
+      );
+      expect(await run('--max-rows', '2', '--quiet')).toEqual({
+        code: 0,
+        stdout: '',
+        stderr: 'sluice: a.sqlite#s keeps 3 rows that the walk did not find, since it was incomplete.\n',
+      });
+      const events = (await run('--max-rows', '2', '--progress', 'json')).stderr.trimEnd().split('\n');
+      expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ event: 'report', rows: 2, rowsNotRemoved: 3 });
+      expect(readTable(join(options.cwd, 'a.sqlite'), 'SELECT count(*) FROM s')).toEqual([[5]]);
+    },
+  );
 
   test.each([
     ['begins anew', [], 0],
     ['goes on with --resume-within forever, and says how old its rows are', ['--resume-within', 'forever'], 1],
-  ])('D2 a file of yesterday that is unfinished %s, also with --quiet', async (_, more, isOld) => {
+  ])('D2 a file of yesterday that is unfinished %s, also with --quiet', { tags: ['slow'] }, async (_, more, isOld) => {
     await using sandbox = await startSandbox({ holdings: 3_000, latency: 2, nasty: 0 });
     const cwd = temporaryFolder();
     const options = { env: settingsFor(sandbox), cwd };

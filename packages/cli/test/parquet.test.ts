@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { queryDuck, readWithDuck } from '../../exporters/test/duckdb.js';
 import { settingsFor, sluice } from './runSluice.js';
 
-test('D7 --to FILE.parquet exports holdings with the types of their columns', async () => {
+test('D7 --to FILE.parquet exports holdings with the types of their columns', { tags: ['slow'] }, async () => {
   await using sandbox = await startSandbox({ holdings: 300, nasty: 0 });
   const cwd = temporaryFolder();
   const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'holdings.parquet'];
@@ -36,32 +36,36 @@ test('D7 streams have booleans and JSON, and --columns names the columns of a Pa
   expect(rows).toHaveLength(12);
 });
 
-test('D4 D7 a value that no column of Parquet holds is a warning in text and JSON, or an error with --strict-types', async () => {
-  await using sandbox = await startSandbox({ holdings: 400, nasty: 1 });
-  const cwd = temporaryFolder();
-  const export_ = (...more: string[]) =>
-    sluice(['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'a.parquet', ...more], {
-      env: settingsFor(sandbox),
-      cwd,
+test(
+  'D4 D7 a value that no column of Parquet holds is a warning in text and JSON, or an error with --strict-types',
+  { tags: ['slow'] },
+  async () => {
+    await using sandbox = await startSandbox({ holdings: 400, nasty: 1 });
+    const cwd = temporaryFolder();
+    const export_ = (...more: string[]) =>
+      sluice(['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'a.parquet', ...more], {
+        env: settingsFor(sandbox),
+        cwd,
+      });
+    const strict = await export_('--strict-types');
+    expect(strict).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/Row \d+ has a value in amount .* and types are strict\./),
     });
-  const strict = await export_('--strict-types');
-  expect(strict).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/Row \d+ has a value in amount .* and types are strict\./),
-  });
-  expect(await readdir(cwd)).not.toContain('a.parquet');
-  const json = await export_('--progress', 'json');
-  const events = json.stderr
-    .trim()
-    .split('\n')
-    .map((line): unknown => JSON.parse(line));
-  const message = expect.stringMatching(
-    /Row \d+ has a value in amount with more than the 38 digits of a DECIMAL, so the whole column is text in /,
-  );
-  expect([json.code, events]).toEqual([0, expect.arrayContaining([{ event: 'warning', message }])]);
-  const text = await export_('--if-exists', 'overwrite', '--restart', '--progress', 'plain');
-  expect(text).toMatchObject({ code: 0, stderr: message });
-});
+    expect(await readdir(cwd)).not.toContain('a.parquet');
+    const json = await export_('--progress', 'json');
+    const events = json.stderr
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line));
+    const message = expect.stringMatching(
+      /Row \d+ has a value in amount with more than the 38 digits of a DECIMAL, so the whole column is text in /,
+    );
+    expect([json.code, events]).toEqual([0, expect.arrayContaining([{ event: 'warning', message }])]);
+    const text = await export_('--if-exists', 'overwrite', '--restart', '--progress', 'plain');
+    expect(text).toMatchObject({ code: 0, stderr: message });
+  },
+);
 
 test.each([
   [['--to', '-', '--format', 'parquet'], /can't be written to stdout: its index comes last/],

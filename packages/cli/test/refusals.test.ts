@@ -148,7 +148,7 @@ describe('E6 what does not fit together is refused', () => {
     }
   });
 
-  test('E6 a target that appeared meanwhile', async () => {
+  test('E6 a target that appeared meanwhile', { tags: ['slow'] }, async () => {
     const cwd = await stopped();
     await writeFile(join(cwd, 'out.csv'), 'mine');
     expect(await refused(args, { cwd })).toMatch(

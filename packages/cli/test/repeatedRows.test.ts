@@ -52,7 +52,7 @@ describe('P10 an export whose API lists rows again', () => {
     expect((await sluice(args, { cwd })).stderr).toContain('x.csv is complete (12 rows, 2 repeated rows, exported');
   });
 
-  test('says so under --quiet, unless they are dropped, and in JSON', async () => {
+  test('says so under --quiet, unless they are dropped, and in JSON', { tags: ['slow'] }, async () => {
     const { cwd } = await openApi();
     const run = (...more: string[]) =>
       sluice(['export', 'shop.rows', '--to', 'x.csv', '--if-exists', 'overwrite', ...more], { cwd });
@@ -88,7 +88,7 @@ describe('P10 an export whose API lists rows again', () => {
     }
   });
 
-  test('D3 removes no row of a table', async () => {
+  test('D3 removes no row of a table', { tags: ['slow'] }, async () => {
     const { api, cwd } = await openApi();
     const run = (...more: string[]) =>
       sluice(['export', 'shop.rows', '--to', 'a.sqlite#s', '--mode', 'replace', '--key-columns', 'id', ...more], {

@@ -88,7 +88,7 @@ describe('U5 sluice report', () => {
     },
   );
 
-  test('U5 texts of any kind stay text, and the page needs nothing but itself', async () => {
+  test('U5 texts of any kind stay text, and the page needs nothing but itself', { tags: ['slow'] }, async () => {
     const folder = temporaryFolder();
     const hostile = [
       '<img src=x onerror=alert(1)>',
@@ -311,20 +311,24 @@ describe('U5 counts in bounded memory', () => {
     expect(counts.top(Infinity).length).toBeLessThanOrEqual(100);
   });
 
-  test('U5 a report says that its counts are not exact, and shows years instead of many months', async () => {
-    const columns = ['collection_name', 'last_transaction_timestamp'];
-    const subject = findSubject(columns) ?? subjects[0];
-    if (!subject) throw new Error('There is no subject.');
-    async function* rows(): AsyncGenerator<ReportRow> {
-      for (let n = 0; n < 50_000; n += 1) {
-        const at = new Date(Date.UTC(2015 + (n % 10), n % 12, 1));
-        yield await Promise.resolve({ collection_name: `c${String(n)}`, last_transaction_timestamp: at });
+  test(
+    'U5 a report says that its counts are not exact, and shows years instead of many months',
+    { tags: ['slow'] },
+    async () => {
+      const columns = ['collection_name', 'last_transaction_timestamp'];
+      const subject = findSubject(columns) ?? subjects[0];
+      if (!subject) throw new Error('There is no subject.');
+      async function* rows(): AsyncGenerator<ReportRow> {
+        for (let n = 0; n < 50_000; n += 1) {
+          const at = new Date(Date.UTC(2015 + (n % 10), n % 12, 1));
+          yield await Promise.resolve({ collection_name: `c${String(n)}`, last_transaction_timestamp: at });
+        }
       }
-    }
-    const figures = await countFigures(subject, columns, rows());
-    expect(figures.time?.periods).toHaveLength(10);
-    expect(figures.time?.periods[0]).toEqual({ name: '2015', count: 5_000 });
-    const page = reportPage(figures, { name: 'many.csv', madeAt: new Date(0) });
-    expect(page).toMatch(/Too many collections to count all\. .*Each count may be up to \d+ too low\./);
-  });
+      const figures = await countFigures(subject, columns, rows());
+      expect(figures.time?.periods).toHaveLength(10);
+      expect(figures.time?.periods[0]).toEqual({ name: '2015', count: 5_000 });
+      const page = reportPage(figures, { name: 'many.csv', madeAt: new Date(0) });
+      expect(page).toMatch(/Too many collections to count all\. .*Each count may be up to \d+ too low\./);
+    },
+  );
 });

@@ -17,21 +17,25 @@ async function startedSandbox(args: readonly string[]) {
 }
 
 describe('sluice sandbox', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('prints one line of JSON, serves until %s, and exits 0', async (signal) => {
-    const sandbox = await startedSandbox(['--holdings', '50', '--streams', '7', '--owners', '2', '--nasty', '0']);
-    expect(sandbox.owners).toHaveLength(2);
-    const env = settingsFor(sandbox);
-    const streams = await sluice(['streams', 'list', '--columns', 'id'], { env });
-    expect(streams.stdout.trimEnd().split('\r\n')).toHaveLength(8);
-    const nfts = await sluice(['nfts', 'export', '--owner', ...sandbox.owners, '--to', '-', '--columns', 'amount'], {
-      env,
-    });
-    expect(nfts.stdout.trimEnd().split('\r\n')).toHaveLength(51);
-    sandbox.process.kill(signal);
-    const { code, stdout, stderr } = await sandbox.ended;
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.split('\n')).toEqual([JSON.stringify({ ...pickedFrom(sandbox), owners: sandbox.owners }), '']);
-  });
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'prints one line of JSON, serves until %s, and exits 0',
+    { tags: ['slow'] },
+    async (signal) => {
+      const sandbox = await startedSandbox(['--holdings', '50', '--streams', '7', '--owners', '2', '--nasty', '0']);
+      expect(sandbox.owners).toHaveLength(2);
+      const env = settingsFor(sandbox);
+      const streams = await sluice(['streams', 'list', '--columns', 'id'], { env });
+      expect(streams.stdout.trimEnd().split('\r\n')).toHaveLength(8);
+      const nfts = await sluice(['nfts', 'export', '--owner', ...sandbox.owners, '--to', '-', '--columns', 'amount'], {
+        env,
+      });
+      expect(nfts.stdout.trimEnd().split('\r\n')).toHaveLength(51);
+      sandbox.process.kill(signal);
+      const { code, stdout, stderr } = await sandbox.ended;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout.split('\n')).toEqual([JSON.stringify({ ...pickedFrom(sandbox), owners: sandbox.owners }), '']);
+    },
+  );
 
   test('misbehaves as it is told', { tags: ['slow'] }, async () => {
     const sandbox = await startedSandbox([
@@ -77,7 +81,7 @@ describe('sluice sandbox', () => {
     expect(environment.written.stdout().split('\n')).toHaveLength(2);
   });
 
-  test('answers pages of any origin with --cors', async () => {
+  test('answers pages of any origin with --cors', { tags: ['slow'] }, async () => {
     const environment = testEnvironment();
     const ended = main(['sandbox', '--cors'], environment);
     await expect.poll(environment.written.stdout).toContain('\n');

@@ -72,39 +72,44 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
     expect(bounded.stderr).toContain("--require-total can't be met: streams.list is exported up to maxRows");
   });
 
-  test('D3 stops replace from removing rows, until --no-require-total or a configuration says that the total counts something else', async () => {
-    const env = await cappedStreams();
-    const cwd = temporaryFolder();
-    const run = (...more: string[]) =>
-      sluice(['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'replace', '--key-columns', 'id', ...more], {
-        env,
-        cwd,
-      });
-    const rows = () => readTable(join(cwd, 'a.sqlite'), 'SELECT count(*) FROM s');
-    expect((await run()).code).toBe(0);
-    const remedy = 'If none is missing, --no-require-total removes them.';
-    for (const [progress, kept] of [
-      ['plain', 10],
-      ['json', 20],
-      ['none', 30],
-    ] as const)
-      expect((await run('--progress', progress)).stderr).toContain(
-        `a.sqlite#s keeps ${kept} rows that the walk did not find, since it was incomplete. ${remedy}`,
-      );
-    expect((await run('--quiet')).stderr).toContain(remedy);
-    expect(rows()).toEqual([[50]]);
-    const { stderr } = await run('--no-require-total', '--max-removed', '100%', '--progress', 'plain');
-    expect(stderr).toContain(said);
-    expect(stderr).not.toContain('not removed');
-    expect(rows()).toEqual([[10]]);
-    const defaults = { requireTotal: false, maxRemoved: '100%' };
-    await writeFile(join(cwd, 'sluice.config.json'), JSON.stringify({ defaults }));
-    expect((await run()).code).toBe(0);
-    expect(rows()).toEqual([[10]]);
-  });
+  test(
+    'D3 stops replace from removing rows, until --no-require-total or a configuration says that the total counts something else',
+    { tags: ['slow'] },
+    async () => {
+      const env = await cappedStreams();
+      const cwd = temporaryFolder();
+      const run = (...more: string[]) =>
+        sluice(['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'replace', '--key-columns', 'id', ...more], {
+          env,
+          cwd,
+        });
+      const rows = () => readTable(join(cwd, 'a.sqlite'), 'SELECT count(*) FROM s');
+      expect((await run()).code).toBe(0);
+      const remedy = 'If none is missing, --no-require-total removes them.';
+      for (const [progress, kept] of [
+        ['plain', 10],
+        ['json', 20],
+        ['none', 30],
+      ] as const)
+        expect((await run('--progress', progress)).stderr).toContain(
+          `a.sqlite#s keeps ${kept} rows that the walk did not find, since it was incomplete. ${remedy}`,
+        );
+      expect((await run('--quiet')).stderr).toContain(remedy);
+      expect(rows()).toEqual([[50]]);
+      const { stderr } = await run('--no-require-total', '--max-removed', '100%', '--progress', 'plain');
+      expect(stderr).toContain(said);
+      expect(stderr).not.toContain('not removed');
+      expect(rows()).toEqual([[10]]);
+      const defaults = { requireTotal: false, maxRemoved: '100%' };
+      await writeFile(join(cwd, 'sluice.config.json'), JSON.stringify({ defaults }));
+      expect((await run()).code).toBe(0);
+      expect(rows()).toEqual([[10]]);
+    },
+  );
 
   test.each(['plain', 'json', 'none'])(
     'D3 names --no-require-total also if the parents of the rows are short, with --progress %s',
+    { tags: ['slow'] },
     async (progress) => {
       let isShort = false;
       const server = createServer(({ url = '' }, response) => {
@@ -143,7 +148,7 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
     },
   );
 
-  test('D3 ends replace without key columns with an error that says what to do', async () => {
+  test('D3 ends replace without key columns with an error that says what to do', { tags: ['slow'] }, async () => {
     const env = await cappedStreams();
     const cwd = temporaryFolder();
     const run = (...more: string[]) =>

@@ -27,25 +27,29 @@ describe('D1 --to FILE.sqlite#TABLE', () => {
     expect(readTable(join(cwd, 'streams.db'), 'SELECT count(*), count(status) FROM streams')).toEqual([[42, 42]]);
   });
 
-  test('E1 after a signal it says how to go on, which has the rows of an undisturbed export', async () => {
-    await using sandbox = await startSandbox({ holdings: 3_000, latency: 5 });
-    const cwd = temporaryFolder();
-    const args = exportArgs(sandbox, 'out.sqlite#nfts', '--page-size', '100');
-    const stopped = await interrupt(sandbox, args, { after: 12, cwd, isInstalled: true });
-    expect(stopped).toMatchObject({
-      code: 130,
-      stderr: expect.stringMatching(/[\d,]+ rows committed\. Resume with:/) as string,
-    });
-    const before = sandbox.counts.requests;
-    const { code, stderr } = await sluice(args, { env: settingsFor(sandbox), cwd });
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('Resuming after') as string });
-    expect(sandbox.counts.requests - before).toBeLessThan(31);
-    expect(readTable(join(cwd, 'out.sqlite'), 'SELECT count(*) FROM nfts')).toEqual([[3_000]]);
-    const again = await sluice(args, { env: settingsFor(sandbox), cwd });
-    expect(again.stderr).toMatch(/^out\.sqlite#nfts is complete .* use --restart to export it again\n$/);
-  });
+  test(
+    'E1 after a signal it says how to go on, which has the rows of an undisturbed export',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ holdings: 3_000, latency: 5 });
+      const cwd = temporaryFolder();
+      const args = exportArgs(sandbox, 'out.sqlite#nfts', '--page-size', '100');
+      const stopped = await interrupt(sandbox, args, { after: 12, cwd, isInstalled: true });
+      expect(stopped).toMatchObject({
+        code: 130,
+        stderr: expect.stringMatching(/[\d,]+ rows committed\. Resume with:/) as string,
+      });
+      const before = sandbox.counts.requests;
+      const { code, stderr } = await sluice(args, { env: settingsFor(sandbox), cwd });
+      expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('Resuming after') as string });
+      expect(sandbox.counts.requests - before).toBeLessThan(31);
+      expect(readTable(join(cwd, 'out.sqlite'), 'SELECT count(*) FROM nfts')).toEqual([[3_000]]);
+      const again = await sluice(args, { env: settingsFor(sandbox), cwd });
+      expect(again.stderr).toMatch(/^out\.sqlite#nfts is complete .* use --restart to export it again\n$/);
+    },
+  );
 
-  test('D3 --mode and --key-columns say what becomes of rows that are there', async () => {
+  test('D3 --mode and --key-columns say what becomes of rows that are there', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ streams: 5 });
     const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
     const run = (...more: string[]) => sluice(['streams', 'export', '--to', 'a.sqlite#s', ...more], options);
@@ -82,39 +86,43 @@ describe('D1 --to FILE.sqlite#TABLE', () => {
     });
   });
 
-  test('D3 says what became of the rows, and with --quiet that replace removed most of them', async () => {
-    await using sandbox = await startSandbox({ streams: 20 });
-    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
-    const run = (...more: string[]) => sluice(['streams', 'export', '--to', 'a.sqlite#s', ...more], options);
-    const change = (sql: string) => readTable(join(options.cwd, 'a.sqlite'), sql);
-    const byKey = ['--mode', 'replace', '--key-columns', 'id'];
-    expect((await run(...byKey)).stderr).toMatch(/^20 rows in 1 page -> a\.sqlite#s \(\d/);
-    expect((await run(...byKey)).stderr).toMatch(/^20 rows in 1 page -> a\.sqlite#s \(nothing changed, /);
-    change("UPDATE s SET tag = 'x' WHERE id IN (SELECT id FROM s LIMIT 3)");
-    change("UPDATE s SET id = 'gone' WHERE id = (SELECT max(id) FROM s)");
-    expect((await run(...byKey)).stderr).toMatch(/ \(1 added, 3 changed, 1 removed, /);
-    for (let nth = 0; nth < 30; nth += 1) change(`INSERT INTO s (id) VALUES ('old ${nth}')`);
-    const refused = (removed: number, before: number, max = '50%'): object => ({
-      code: 1,
-      stderr: `sluice: ${removed} of ${before} rows would be removed from s, and --max-removed is ${max}. Nothing was changed. If they are really gone, allow it with --max-removed 100%.\n`,
-    });
-    for (let times = 1; times <= 2; times += 1) expect(await run(...byKey, '--quiet')).toMatchObject(refused(30, 50));
-    expect(await run(...byKey, '--quiet', '--max-removed', '29')).toMatchObject(refused(30, 50, '29'));
-    writeFileSync(join(options.cwd, 'sluice.config.json'), JSON.stringify({ defaults: { maxRemoved: '70%' } }));
-    expect((await run(...byKey, '--quiet')).stderr).toBe('');
-    // A default is for modes that remove rows.
-    expect(await run('--mode', 'merge', '--key-columns', 'id', '--quiet')).toMatchObject({ code: 0, stderr: '' });
-    await using empty = await startSandbox({ streams: 0 });
-    const env = settingsFor(empty);
-    const toNone = ['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'replace', '--quiet'];
-    expect(await sluice(toNone, { ...options, env })).toMatchObject(refused(20, 20, '70%'));
-    expect(await sluice([...toNone, '--max-removed', '100%'], { ...options, env })).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
-  });
+  test(
+    'D3 says what became of the rows, and with --quiet that replace removed most of them',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ streams: 20 });
+      const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+      const run = (...more: string[]) => sluice(['streams', 'export', '--to', 'a.sqlite#s', ...more], options);
+      const change = (sql: string) => readTable(join(options.cwd, 'a.sqlite'), sql);
+      const byKey = ['--mode', 'replace', '--key-columns', 'id'];
+      expect((await run(...byKey)).stderr).toMatch(/^20 rows in 1 page -> a\.sqlite#s \(\d/);
+      expect((await run(...byKey)).stderr).toMatch(/^20 rows in 1 page -> a\.sqlite#s \(nothing changed, /);
+      change("UPDATE s SET tag = 'x' WHERE id IN (SELECT id FROM s LIMIT 3)");
+      change("UPDATE s SET id = 'gone' WHERE id = (SELECT max(id) FROM s)");
+      expect((await run(...byKey)).stderr).toMatch(/ \(1 added, 3 changed, 1 removed, /);
+      for (let nth = 0; nth < 30; nth += 1) change(`INSERT INTO s (id) VALUES ('old ${nth}')`);
+      const refused = (removed: number, before: number, max = '50%'): object => ({
+        code: 1,
+        stderr: `sluice: ${removed} of ${before} rows would be removed from s, and --max-removed is ${max}. Nothing was changed. If they are really gone, allow it with --max-removed 100%.\n`,
+      });
+      for (let times = 1; times <= 2; times += 1) expect(await run(...byKey, '--quiet')).toMatchObject(refused(30, 50));
+      expect(await run(...byKey, '--quiet', '--max-removed', '29')).toMatchObject(refused(30, 50, '29'));
+      writeFileSync(join(options.cwd, 'sluice.config.json'), JSON.stringify({ defaults: { maxRemoved: '70%' } }));
+      expect((await run(...byKey, '--quiet')).stderr).toBe('');
+      // A default is for modes that remove rows.
+      expect(await run('--mode', 'merge', '--key-columns', 'id', '--quiet')).toMatchObject({ code: 0, stderr: '' });
+      await using empty = await startSandbox({ streams: 0 });
+      const env = settingsFor(empty);
+      const toNone = ['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'replace', '--quiet'];
+      expect(await sluice(toNone, { ...options, env })).toMatchObject(refused(20, 20, '70%'));
+      expect(await sluice([...toNone, '--max-removed', '100%'], { ...options, env })).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
+    },
+  );
 
-  test('D8 a second process is refused, and told whose the table is', async () => {
+  test('D8 a second process is refused, and told whose the table is', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({
       holdings: 300,
       script: ({ nth }) => (nth > 2 ? { kind: 'never' } : undefined),

@@ -44,7 +44,7 @@ describe('a target that can not be written', () => {
     expect(sandbox.counts.requests).toBe(0);
   });
 
-  test.runIf(isLinux)('a device that is full, behind stdout, is a sentence too', async () => {
+  test.runIf(isLinux)('a device that is full, behind stdout, is a sentence too', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 10 });
     const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', '-'];
     const { code, stderr } = await bash('"$@" > /dev/full', args, { env: settingsFor(sandbox) });
@@ -54,18 +54,24 @@ describe('a target that can not be written', () => {
     });
   });
 
-  test('E9 the largest allowed file is reached before the first commit: a sentence, and nothing is left', async () => {
-    await using sandbox = await startSandbox({ holdings: 3000 });
-    const cwd = temporaryFolder();
-    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv', ...fast, '--commit-every', '50'];
-    const { code, stdout, stderr } = await bash('ulimit -f 64; exec "$@"', args, { env: settingsFor(sandbox), cwd });
-    expect({ code, stdout, stderr }).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^sluice: \S+out\.csv\.part can't be written \(EFBIG\): [^\n]*ulimit -f[^\n]*\n$/),
-    });
-    expect(await readdir(cwd)).toEqual([]);
-  });
+  test(
+    'E9 the largest allowed file is reached before the first commit: a sentence, and nothing is left',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ holdings: 3000 });
+      const cwd = temporaryFolder();
+      const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv', ...fast, '--commit-every', '50'];
+      const { code, stdout, stderr } = await bash('ulimit -f 64; exec "$@"', args, { env: settingsFor(sandbox), cwd });
+      expect({ code, stdout, stderr }).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^sluice: \S+out\.csv\.part can't be written \(EFBIG\): [^\n]*ulimit -f[^\n]*\n$/,
+        ),
+      });
+      expect(await readdir(cwd)).toEqual([]);
+    },
+  );
 
   test(
     'E9 the largest allowed file is reached later: the same command goes on where there is more room',
@@ -90,25 +96,29 @@ describe('a target that can not be written', () => {
     },
   );
 
-  test.runIf(isLinux && existsSync('/dev/shm'))('E9 a target in memory is warned of, once', async () => {
-    await using sandbox = await startSandbox({ holdings: 500 });
-    const cwd = await mkdtemp('/dev/shm/sluice-cli-');
-    onTestFinished(() => rm(cwd, { recursive: true, force: true }));
-    const run = (...more: string[]) =>
-      sluice(exportArgs(sandbox, 'out.csv', ...more), { env: settingsFor(sandbox), cwd });
-    expect(await run()).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: expect.stringMatching(
-        /^sluice: \/dev\/shm\/\S+out\.csv\.sluice is in memory: an interrupted export is lost when the machine stops\.\n500 rows [^\n]+\n$/,
-      ),
-    });
-    expect((await run('--if-exists', 'overwrite', '--quiet')).stderr).toBe('');
-    // One that is refused has nothing to lose.
-    expect((await run('--columns', 'name')).stderr).toMatch(/^sluice: \S+out\.csv exists already[^\n]*\n$/);
-  });
+  test.runIf(isLinux && existsSync('/dev/shm'))(
+    'E9 a target in memory is warned of, once',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ holdings: 500 });
+      const cwd = await mkdtemp('/dev/shm/sluice-cli-');
+      onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+      const run = (...more: string[]) =>
+        sluice(exportArgs(sandbox, 'out.csv', ...more), { env: settingsFor(sandbox), cwd });
+      expect(await run()).toEqual({
+        code: 0,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^sluice: \/dev\/shm\/\S+out\.csv\.sluice is in memory: an interrupted export is lost when the machine stops\.\n500 rows [^\n]+\n$/,
+        ),
+      });
+      expect((await run('--if-exists', 'overwrite', '--quiet')).stderr).toBe('');
+      // One that is refused has nothing to lose.
+      expect((await run('--columns', 'name')).stderr).toMatch(/^sluice: \S+out\.csv exists already[^\n]*\n$/);
+    },
+  );
 
-  test('E9 an API that fails in the middle: what is kept is the last sentence', async () => {
+  test('E9 an API that fails in the middle: what is kept is the last sentence', { tags: ['slow'] }, async () => {
     let isDown = true;
     await using sandbox = await startSandbox({
       holdings: 3000,
@@ -133,7 +143,7 @@ describe('a reader that goes away', () => {
   test.each([
     ['rows', ['nfts', 'export', '--to', '-', ...fast, '--owner']],
     ['rows, with progress as JSON', ['nfts', 'export', '--to', '-', '--progress', 'json', ...fast, '--owner']],
-  ])('ends an export of %s quietly, with the exit code of SIGPIPE', async (_, args) => {
+  ])('ends an export of %s quietly, with the exit code of SIGPIPE', { tags: ['slow'] }, async (_, args) => {
     await using sandbox = await startSandbox({ holdings: 20_000 });
     const line = 'set -o pipefail; "$@" | head -n 2';
     const { code, stdout, stderr } = await bash(line, [...args, ...sandbox.owners], { env: settingsFor(sandbox) });

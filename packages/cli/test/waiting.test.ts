@@ -37,7 +37,7 @@ const toFile = (sandbox: Sandbox, ...more: readonly string[]): string[] => [
   ...more,
 ];
 
-test('an export that waited for its rate says so at its end, in wall time', async () => {
+test('an export that waited for its rate says so at its end, in wall time', { tags: ['slow'] }, async () => {
   await using sandbox = await startSandbox({ streams: 55 });
   const args = ['streams', 'export', '--to', 'out.csv', '--page-size', '5'];
   const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
@@ -135,7 +135,7 @@ test('R12 an export ends at --max-retry-after, says so, and resumes', async () =
 });
 
 describe('E9 Ctrl+C commits what is fetched', () => {
-  test('E9 into a table', async () => {
+  test('E9 into a table', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 100_000, latency: 5 });
     const folder = temporaryFolder();
     const args = exportArgs(sandbox, 'out.sqlite#nfts', '--commit-every', '1000', '--progress', 'bar');
@@ -148,22 +148,26 @@ describe('E9 Ctrl+C commits what is fetched', () => {
     expect(await readdir(folder)).toContain('out.sqlite');
   });
 
-  test('E9 to a webhook: all that was fetched is delivered, and no page of it is fetched again', async () => {
-    await using sandbox = await startSandbox({ holdings: 3000, latency: 5 });
-    await using receiver = await startReceiver({ secrets: [secret] });
-    const folder = folderWithSecret();
-    const args = forwardArgs(sandbox, receiver, '--commit-every', '1000', '--batch', '100');
-    const run = onTerminal(sandbox, args, 80, folder);
-    await sandbox.until(() => sandbox.counts.requests >= 12);
-    run.interrupt();
-    expect(await run.ended).toBe(130);
-    const [, kept = ''] = /At least ([\d,]+) rows are delivered/.exec(run.text()) ?? [];
-    const pages = Number(kept.replace(',', '')) / 100;
-    expect(pages).toBeGreaterThanOrEqual(sandbox.counts.requests - 2);
-    expect(receiver.accepted.size).toBe(pages * 100);
-    const before = sandbox.counts.requests;
-    expect(await here(sandbox, folder, args)).toMatchObject({ code: 0 });
-    expect(sandbox.counts.requests - before).toBe(30 - pages);
-    expect(rowsAt(receiver)).toEqual(rowsOf(sandbox));
-  });
+  test(
+    'E9 to a webhook: all that was fetched is delivered, and no page of it is fetched again',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ holdings: 3000, latency: 5 });
+      await using receiver = await startReceiver({ secrets: [secret] });
+      const folder = folderWithSecret();
+      const args = forwardArgs(sandbox, receiver, '--commit-every', '1000', '--batch', '100');
+      const run = onTerminal(sandbox, args, 80, folder);
+      await sandbox.until(() => sandbox.counts.requests >= 12);
+      run.interrupt();
+      expect(await run.ended).toBe(130);
+      const [, kept = ''] = /At least ([\d,]+) rows are delivered/.exec(run.text()) ?? [];
+      const pages = Number(kept.replace(',', '')) / 100;
+      expect(pages).toBeGreaterThanOrEqual(sandbox.counts.requests - 2);
+      expect(receiver.accepted.size).toBe(pages * 100);
+      const before = sandbox.counts.requests;
+      expect(await here(sandbox, folder, args)).toMatchObject({ code: 0 });
+      expect(sandbox.counts.requests - before).toBe(30 - pages);
+      expect(rowsAt(receiver)).toEqual(rowsOf(sandbox));
+    },
+  );
 });

@@ -13,7 +13,7 @@ const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`;
 const gone: Fault = { kind: 'status', status: 404 };
 
 describe('C9 a poll that fails', () => {
-  test('C9 is told with its reason, and so is the first one that succeeds again', async () => {
+  test('C9 is told with its reason, and so is the first one that succeeds again', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({
       streams: 4,
       script: ({ n }) => (n === 2 || n === 6 || n === 7 ? gone : undefined),
@@ -35,7 +35,7 @@ describe('C9 a poll that fails', () => {
     );
   });
 
-  test('C9 ends the watch when more than --max-failures follow each other', async () => {
+  test('C9 ends the watch when more than --max-failures follow each other', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ streams: 4, script: ({ n }) => (n > 3 ? gone : undefined) });
     const cwd = temporaryFolder();
     const args = watchArgs('--max-failures', '2', '--state', 'known', '--quiet');
@@ -100,7 +100,7 @@ describe('C9 a poll that fails', () => {
     expect(sandbox.counts.requests).toBe(polls + 1);
   });
 
-  test('C9 but not where one before it failed; what is known is kept either way', async () => {
+  test('C9 but not where one before it failed; what is known is kept either way', { tags: ['slow'] }, async () => {
     let isDown = true;
     await using sandbox = await startSandbox({ streams: 4, script: ({ n }) => (n === 2 || isDown ? gone : undefined) });
     const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };

@@ -50,31 +50,35 @@ describe('sluice streams watch', () => {
     );
   });
 
-  test('C7 as JSON Lines gives every row once, and what is folded together is the listing', async () => {
-    await using sandbox = await startSandbox({ streams: 250 });
-    const { process, ended } = startSluice(watchArgs('--format', 'jsonl'), { env: settingsFor(sandbox) });
-    const stderr = listenTo(process.stderr);
-    const stdout = listenTo(process.stdout);
-    await stderr.until(/Watching 250 streams/);
-    const added = sandbox.stream(sandbox.addStream()).id;
-    sandbox.setStream(7, { status: 'odd\u2028one' });
-    await stdout.until(/odd/);
-    await stdout.until(new RegExp(`"added","key":"${added}"`));
-    process.kill('SIGTERM');
-    const outcome = await ended;
-    expect(outcome.code).toBe(0);
-    const changes = changesIn(outcome.stdout);
-    expect(changes.slice(0, 250).every(({ type }) => type === 'initial')).toBe(true);
-    expect(
-      changes
-        .slice(250)
-        .map(({ type }) => type)
-        .toSorted(),
-    ).toEqual(['added', 'changed']);
-    expect(folded(changes)).toEqual(listed(sandbox));
-  });
+  test(
+    'C7 as JSON Lines gives every row once, and what is folded together is the listing',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ streams: 250 });
+      const { process, ended } = startSluice(watchArgs('--format', 'jsonl'), { env: settingsFor(sandbox) });
+      const stderr = listenTo(process.stderr);
+      const stdout = listenTo(process.stdout);
+      await stderr.until(/Watching 250 streams/);
+      const added = sandbox.stream(sandbox.addStream()).id;
+      sandbox.setStream(7, { status: 'odd\u2028one' });
+      await stdout.until(/odd/);
+      await stdout.until(new RegExp(`"added","key":"${added}"`));
+      process.kill('SIGTERM');
+      const outcome = await ended;
+      expect(outcome.code).toBe(0);
+      const changes = changesIn(outcome.stdout);
+      expect(changes.slice(0, 250).every(({ type }) => type === 'initial')).toBe(true);
+      expect(
+        changes
+          .slice(250)
+          .map(({ type }) => type)
+          .toSorted(),
+      ).toEqual(['added', 'changed']);
+      expect(folded(changes)).toEqual(listed(sandbox));
+    },
+  );
 
-  test('--only status leaves out everything else', async () => {
+  test('--only status leaves out everything else', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
     const args = watchArgs('--only', 'status', '--format', 'jsonl');
     const { process, ended } = startSluice(args, { env: settingsFor(sandbox) });
@@ -118,14 +122,14 @@ describe('sluice streams watch', () => {
     },
   );
 
-  test('ends quietly when nobody reads any more', async () => {
+  test('ends quietly when nobody reads any more', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ streams: 20, statusEvery: 5 });
     const line = '"$@" | head -n 2 | wc -l; exit ${PIPESTATUS[0]}';
     const args = watchArgs('--format', 'jsonl', '--quiet');
     expect(await bash(line, args, { env: settingsFor(sandbox) })).toEqual({ code: 141, stdout: '2\n', stderr: '' });
   });
 
-  test('C6 what a slow reader did not take comes again', async () => {
+  test('C6 what a slow reader did not take comes again', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ streams: 400 });
     const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
     const args = watchArgs('--format', 'jsonl', '--state', 'known', '--polls', '2');
@@ -144,7 +148,7 @@ describe('sluice streams watch', () => {
   });
 });
 
-test('sluice nfts watch shows what wallets got, by name, collection and wallet', async () => {
+test('sluice nfts watch shows what wallets got, by name, collection and wallet', { tags: ['slow'] }, async () => {
   const cwd = temporaryFolder();
   const before = await startSandbox({ holdings: 20, owners: 1, nasty: 0 });
   const { port, owners } = before;

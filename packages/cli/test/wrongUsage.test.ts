@@ -267,13 +267,17 @@ test('a command without its subcommand shows what there is, with exit code 2', a
   }
 });
 
-test.runIf(process.platform === 'linux')('a folder that was removed is named, without a stack trace', async () => {
-  expect(await bash('rmdir "$PWD" && "$@"', ['sources'], { cwd: temporaryFolder() })).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: 'sluice: The current folder was removed. Change to another one, then run it again.\n',
-  });
-});
+test.runIf(process.platform === 'linux')(
+  'a folder that was removed is named, without a stack trace',
+  { tags: ['slow'] },
+  async () => {
+    expect(await bash('rmdir "$PWD" && "$@"', ['sources'], { cwd: temporaryFolder() })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'sluice: The current folder was removed. Change to another one, then run it again.\n',
+    });
+  },
+);
 
 describe.runIf(process.platform === 'linux')('after an upgrade removed files of a running command', () => {
   const said = 'sluice: A file of its own is gone, or too many are open. Run the same command again.\n';
@@ -287,7 +291,7 @@ describe.runIf(process.platform === 'linux')('after an upgrade removed files of 
     return folder;
   }
 
-  test('an error is one sentence, without a stack trace', async () => {
+  test('an error is one sentence, without a stack trace', { tags: ['slow'] }, async () => {
     const cwd = installedCopy();
     const line = 'rm dist/reportError-*.js; "$1" dist/bin.js report none.csv';
     expect(await bash(line, [], { cwd })).toEqual({ code: 1, stdout: '', stderr: said });
@@ -296,7 +300,7 @@ describe.runIf(process.platform === 'linux')('after an upgrade removed files of 
   test.each([
     ['SIGTERM', 0, 'watch'],
     ['SIGINT', 130, 'export --to a.csv'],
-  ] as const)('%s has its exit code, %d', async (signal, code, command) => {
+  ] as const)('%s has its exit code, %d', { tags: ['slow'] }, async (signal, code, command) => {
     await using sandbox = await startSandbox({ latency: 300 });
     const cwd = installedCopy();
     const line = `exec '${process.execPath}' dist/bin.js streams ${command} --page-size 1 --rate unlimited`;

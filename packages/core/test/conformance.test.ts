@@ -92,7 +92,7 @@ describe('G5 the limiter of a client without a limit', () => {
   });
 });
 
-describe('G5 A3 a listing that posts', () => {
+describe('G5 A3 a listing that posts', { tags: ['slow'] }, () => {
   const rows = Array.from({ length: 60 }, (_, id) => ({ id, tag: id % 2 === 0 ? 'even' : 'odd' }));
   const items = listing({
     method: 'POST',
@@ -133,7 +133,7 @@ describe('G5 A3 a listing that posts', () => {
   });
 });
 
-describe('G5 a listing whose pages have entity tags', () => {
+describe('G5 a listing whose pages have entity tags', { tags: ['slow'] }, () => {
   testSource({
     ...allBut(
       '`sent` of the requests',

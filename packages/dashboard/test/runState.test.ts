@@ -210,31 +210,35 @@ describe('the state of a run', () => {
     expect(about).toEqual({ kind: 'export', title: 'test.others' });
   });
 
-  test('U2 a snapshot has at most 64,000 bytes, whatever the texts are, and nothing of it grows', () => {
-    const state = new RunState({ kind: 'watch', title: '\u0000'.repeat(5_000), target: 'é'.repeat(5_000) }, start);
-    const long = '\u0001'.repeat(9_000);
-    const observedAt = new Date(start).toISOString();
-    for (let nth = 0; nth < 20_000; nth += 1) {
-      const key = `${nth} ${long.slice(0, nth % 90)}`;
-      const now = start + 1_000 * nth;
-      const after = `${nth % 40} ${long.slice(0, 40)}`;
-      state.fold({ type: 'change', source: 'a', key, kind: 'added', before: null, after, observedAt }, now);
-      state.fold({ ...retry, reason: `${nth} ${long}` }, now);
-      state.fold({ type: 'warning', message: long, plugin: long }, now);
-      state.fold({ ...response(nth), route: long } as ClientEvent, now);
-      state.fold({ type: 'paused', route: long, request: 1, for: 5 }, now);
-      state.fold(limiter({ apis: [`${nth} ${long}`] }), now);
-      state.fold(page(9_999, { partition: nth }), now);
-      state.fold(commit(nth), now);
-    }
-    for (const span of [60, 3_600, Infinity]) {
-      const snapshot = state.snapshot(start + 20_000_000, span);
-      expect(Buffer.byteLength(JSON.stringify(snapshot))).toBeLessThanOrEqual(64_000);
-      expect(snapshot.series.rows.length).toBeLessThanOrEqual(300);
-      expect(snapshot.board?.names).toHaveLength(24);
-      expect(snapshot.board?.names.at(-1)).toBe('(other)');
-    }
-  });
+  test(
+    'U2 a snapshot has at most 64,000 bytes, whatever the texts are, and nothing of it grows',
+    { tags: ['slow'] },
+    () => {
+      const state = new RunState({ kind: 'watch', title: '\u0000'.repeat(5_000), target: 'é'.repeat(5_000) }, start);
+      const long = '\u0001'.repeat(9_000);
+      const observedAt = new Date(start).toISOString();
+      for (let nth = 0; nth < 20_000; nth += 1) {
+        const key = `${nth} ${long.slice(0, nth % 90)}`;
+        const now = start + 1_000 * nth;
+        const after = `${nth % 40} ${long.slice(0, 40)}`;
+        state.fold({ type: 'change', source: 'a', key, kind: 'added', before: null, after, observedAt }, now);
+        state.fold({ ...retry, reason: `${nth} ${long}` }, now);
+        state.fold({ type: 'warning', message: long, plugin: long }, now);
+        state.fold({ ...response(nth), route: long } as ClientEvent, now);
+        state.fold({ type: 'paused', route: long, request: 1, for: 5 }, now);
+        state.fold(limiter({ apis: [`${nth} ${long}`] }), now);
+        state.fold(page(9_999, { partition: nth }), now);
+        state.fold(commit(nth), now);
+      }
+      for (const span of [60, 3_600, Infinity]) {
+        const snapshot = state.snapshot(start + 20_000_000, span);
+        expect(Buffer.byteLength(JSON.stringify(snapshot))).toBeLessThanOrEqual(64_000);
+        expect(snapshot.series.rows.length).toBeLessThanOrEqual(300);
+        expect(snapshot.board?.names).toHaveLength(24);
+        expect(snapshot.board?.names.at(-1)).toBe('(other)');
+      }
+    },
+  );
 
   test('U2 has seconds for an hour, and minutes before that', () => {
     const state = new RunState({ kind: 'export', title: '' }, start);

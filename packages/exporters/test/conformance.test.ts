@@ -25,7 +25,7 @@ describe('G5 a CSV file on the disk of this machine', () => {
   });
 });
 
-describe('G5 a Parquet file on the disk of this machine', () => {
+describe('G5 a Parquet file on the disk of this machine', { tags: ['slow'] }, () => {
   testSink({
     ...allBut('a sink whose writer has a `start`', 'a sink that supports endless sources'),
     rows: typedRows,
@@ -36,7 +36,7 @@ describe('G5 a Parquet file on the disk of this machine', () => {
   });
 });
 
-describe('G5 a webhook', () => {
+describe('G5 a webhook', { tags: ['slow'] }, () => {
   testSink({
     ...allBut(
       'a sink that promises exactly-once',

@@ -139,7 +139,7 @@ describe('E9 before any request, an export says clearly that', () => {
 });
 
 describe('E9 a target that', () => {
-  test('appears while the export runs is not touched, and no row is lost', async () => {
+  test('appears while the export runs is not touched, and no row is lost', { tags: ['slow'] }, async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'holdings.csv');
     const sandbox = await sandboxOf(({ nth }) => {
@@ -153,7 +153,7 @@ describe('E9 a target that', () => {
     expect(readFileSync(`${path}.part`).equals(readFileSync(whole))).toBe(true);
   });
 
-  test('is a link to a file stays, and the file it leads to is replaced', async () => {
+  test('is a link to a file stays, and the file it leads to is replaced', { tags: ['slow'] }, async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'old.csv'), 'the old file');
     const path = join(folder, 'latest.csv');

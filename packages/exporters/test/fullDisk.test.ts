@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { runExportChild } from './runExportChild.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
-test('E9 a file that may not grow any more is explained, and leaves nothing behind', async () => {
+test('E9 a file that may not grow any more is explained, and leaves nothing behind', { tags: ['slow'] }, async () => {
   await using sandbox = await startSandbox({ holdings: 20_000 });
   const folder = temporaryFolder();
   // In blocks of 1,024 bytes: a few pages fit.

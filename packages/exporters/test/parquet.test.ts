@@ -266,7 +266,7 @@ describe('D4 in a Parquet file', () => {
     );
   });
 
-  test('a filter finds its rows by the statistics of the row groups', async () => {
+  test('a filter finds its rows by the statistics of the row groups', { tags: ['slow'] }, async () => {
     const rows = Array.from({ length: 200 }, (_, nth) => ({
       amount: BigInt(nth - 100) * 10n ** 30n,
       price: nth / 8,

@@ -85,7 +85,7 @@ describe('owners', () => {
 });
 
 describe('collection filters', () => {
-  test('a whitelist keeps its collections only, in short pages where they are rare', async () => {
+  test('a whitelist keeps its collections only, in short pages where they are rare', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 60_000 });
     const rows = [...sandbox.holdingsOf(sandbox.owners)];
     const hash = rarest(rows.map((row) => row.collection_data_id_hash));
@@ -97,7 +97,7 @@ describe('collection filters', () => {
     expect(pages.slice(0, -1).some((page) => page.rows.length < 100)).toBe(true);
   });
 
-  test('a blacklist excludes, also what the whitelist has', async () => {
+  test('a blacklist excludes, also what the whitelist has', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 3_000 });
     const rows = [...sandbox.holdingsOf(sandbox.owners)];
     const [one = '', two = ''] = new Set(rows.map((row) => row.collection_data_id_hash));

@@ -68,7 +68,7 @@ describe('moved rows', () => {
     expect(texts(sandbox.streamRows()).filter((row) => !seen.has(row))).toEqual([JSON.stringify(sandbox.stream(19))]);
   });
 
-  test('of holdings move within each owner, filters included', async () => {
+  test('of holdings move within each owner, filters included', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 4_000 });
     const hash = sandbox.holding(0).collection_data_id_hash;
     const before = sandbox.owners.map((owner) => texts(sandbox.holdingsOf([owner])));

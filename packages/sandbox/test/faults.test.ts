@@ -37,7 +37,7 @@ describe('a client sees', () => {
     expect(sandbox.requests[0]).toMatchObject({ fault: 'reset', status: undefined, aborted: false });
   });
 
-  test('half a body, and then the end of the connection', async () => {
+  test('half a body, and then the end of the connection', { tags: ['slow'] }, async () => {
     await using sandbox = await faulty({ 2: { kind: 'cut-body' } });
     const whole = await (await ask(sandbox, 'aptos')).text();
     const answer = await raw(sandbox);
@@ -110,7 +110,7 @@ describe('a client sees', () => {
     await late;
   });
 
-  test('a huge body of legal JSON, plain or as a gzip bomb', async () => {
+  test('a huge body of legal JSON, plain or as a gzip bomb', { tags: ['slow'] }, async () => {
     const bytes = 3_000_000;
     await using sandbox = await faulty({
       1: { kind: 'huge-body', bytes },
@@ -243,7 +243,7 @@ describe('a script', () => {
 });
 
 describe('faults by rate', () => {
-  test('depend on the seed and the request, not on order or time', async () => {
+  test('depend on the seed and the request, not on order or time', { tags: ['slow'] }, async () => {
     const statuses = async (seed: number, limits: readonly number[]): Promise<ReadonlyMap<number, number>> => {
       await using sandbox = await startSandbox({ seed, faults: { serverError: 0.3, tooManyRequests: 0.1 } });
       const met = new Map<number, number>();

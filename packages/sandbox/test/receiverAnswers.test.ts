@@ -164,7 +164,7 @@ describe('failures by seed', () => {
   }
   const ids = Array.from({ length: 60 }, (_, index) => `msg_${index}`);
 
-  test('are the same for the same seed in any order, and others for another', async () => {
+  test('are the same for the same seed in any order, and others for another', { tags: ['slow'] }, async () => {
     const runs = [];
     for (const [seed, order] of [
       [1, ids],

@@ -57,7 +57,7 @@ test('a list without elements has no texts', () => {
   expect(elementTexts('{"data":[ ]}')).toEqual([]);
 });
 
-test('a text of 10 MB in an element is no obstacle', () => {
+test('a text of 10 MB in an element is no obstacle', { tags: ['slow'] }, () => {
   const element = JSON.stringify({ id: 'a', data: '\\"[x]'.repeat(2_000_000) });
   expect(elementTexts(`{"data":[${element},${element}]}`)).toEqual([element, element]);
 });

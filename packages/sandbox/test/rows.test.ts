@@ -5,26 +5,30 @@ import { rowsOf, texts, walk } from './ask.js';
 import { rowFields } from '../../../test/kit/apiReference.js';
 
 describe('holdings', () => {
-  test('that are not nasty carry all fields of the reference, as text, and their properties as an object', async () => {
-    await using sandbox = await startSandbox({ nasty: 0, holdings: 2_000 });
-    for (const row of sandbox.holdingsOf(sandbox.owners)) {
-      expect(Object.keys(row).sort()).toEqual(rowFields.aptos);
-      expect(row).toMatchObject({
-        amount: expect.stringMatching(/^[1-9]\d*$/),
-        collection_data_id_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-        creator_address: expect.stringMatching(/^0x[0-9a-f]{64}$/),
-        last_transaction_timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
-        last_transaction_version: expect.stringMatching(/^\d+$/),
-        name: expect.stringMatching(/^[A-Z][A-Za-z ]+ #\d+$/),
-        property_version: expect.stringMatching(/^\d+$/),
-        token_data_id_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-      });
-      expect(row.token_properties).toEqual({
-        background: expect.stringMatching(/^[A-Z][a-z]+$/),
-        level: expect.stringMatching(/^\d+$/),
-      });
-    }
-  });
+  test(
+    'that are not nasty carry all fields of the reference, as text, and their properties as an object',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ nasty: 0, holdings: 2_000 });
+      for (const row of sandbox.holdingsOf(sandbox.owners)) {
+        expect(Object.keys(row).sort()).toEqual(rowFields.aptos);
+        expect(row).toMatchObject({
+          amount: expect.stringMatching(/^[1-9]\d*$/),
+          collection_data_id_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+          creator_address: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+          last_transaction_timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
+          last_transaction_version: expect.stringMatching(/^\d+$/),
+          name: expect.stringMatching(/^[A-Z][A-Za-z ]+ #\d+$/),
+          property_version: expect.stringMatching(/^\d+$/),
+          token_data_id_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        });
+        expect(row.token_properties).toEqual({
+          background: expect.stringMatching(/^[A-Z][a-z]+$/),
+          level: expect.stringMatching(/^\d+$/),
+        });
+      }
+    },
+  );
 
   test('have one name per collection, a few large collections and a long tail', async () => {
     await using sandbox = await startSandbox();
@@ -48,7 +52,7 @@ describe('holdings', () => {
     expect(new Set(keys).size).toBe(50_000);
   });
 
-  test('bring every nasty text, and arrive as they were meant', async () => {
+  test('bring every nasty text, and arrive as they were meant', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ nasty: 1, holdings: 3_000 });
     const rows = [...sandbox.holdingsOf(sandbox.owners)];
     const names = new Set(rows.map((row) => row.name));
@@ -63,7 +67,7 @@ describe('holdings', () => {
     expect(rowsOf(await walk(sandbox, 'aptos', { limit: 1_000 }))).toEqual(texts(rows));
   });
 
-  test('are nasty in about the share that was asked for', async () => {
+  test('are nasty in about the share that was asked for', { tags: ['slow'] }, async () => {
     await using clean = await startSandbox({ nasty: 0 });
     await using sandbox = await startSandbox({ nasty: 0.2 });
     const pleasant = /^[A-Z][A-Za-z ]+ #\d+$/;

@@ -48,23 +48,30 @@ describe.each(databaseKinds)('rows with different keys that are one in a table o
   const namesOf = async (database: TestDatabase): Promise<unknown[]> =>
     (await database.query('SELECT name FROM t ORDER BY name')).map(({ name }) => name);
 
-  test.each(modes)('D3 are an error of %s that names two of them, and the table is as it was', async (mode) => {
-    const database = await open();
-    const sink = () => database.sink<Row>({ table: 't', mode, key: ['name'] });
-    const twins = [rowOf(1, 'a'), rowOf('b'), rowOf('ä', 'c'), rowOf('c'), rowOf('d', 'c')];
-    // Into a table that is not there, and into one that is.
-    await expect(into(sink(), twins)).rejects.toThrow(
-      '2 of 5 rows have the same name as another one, though the source tells them apart: e.g. "ä" and "d" (name: "c"). Nothing was changed. Name the columns that identify a row, as key.',
-    );
-    await into(sink(), [rowOf('old', 'old')]);
-    await expect(into(sink(), twins)).rejects.toMatchObject({ code: 'sink', details: { option: 'key', isLost: true } });
-    expect(await namesOf(database)).toEqual(['old']);
-    // Another key needs no restart.
-    if (mode === 'history') return;
-    await database.query('DROP TABLE t');
-    await into(database.sink<Row>({ table: 't', mode, key: ['id'] }), twins);
-    expect(await namesOf(database)).toEqual(['a', 'b', 'c', 'c', 'c']);
-  });
+  test.each(modes)(
+    'D3 are an error of %s that names two of them, and the table is as it was',
+    { tags: ['slow'] },
+    async (mode) => {
+      const database = await open();
+      const sink = () => database.sink<Row>({ table: 't', mode, key: ['name'] });
+      const twins = [rowOf(1, 'a'), rowOf('b'), rowOf('ä', 'c'), rowOf('c'), rowOf('d', 'c')];
+      // Into a table that is not there, and into one that is.
+      await expect(into(sink(), twins)).rejects.toThrow(
+        '2 of 5 rows have the same name as another one, though the source tells them apart: e.g. "ä" and "d" (name: "c"). Nothing was changed. Name the columns that identify a row, as key.',
+      );
+      await into(sink(), [rowOf('old', 'old')]);
+      await expect(into(sink(), twins)).rejects.toMatchObject({
+        code: 'sink',
+        details: { option: 'key', isLost: true },
+      });
+      expect(await namesOf(database)).toEqual(['old']);
+      // Another key needs no restart.
+      if (mode === 'history') return;
+      await database.query('DROP TABLE t');
+      await into(database.sink<Row>({ table: 't', mode, key: ['id'] }), twins);
+      expect(await namesOf(database)).toEqual(['a', 'b', 'c', 'c', 'c']);
+    },
+  );
 
   test.each(modes)('D3 are not those that the listing repeats: %s takes the last one', async (mode) => {
     const database = await open();
@@ -102,28 +109,32 @@ describe.each(databaseKinds)('rows with different keys that are one in a table o
           ['citext', 'Key', 'kEY'],
           ['text COLLATE accents PRIMARY KEY', 'é', 'e'],
         ];
-  test.each(collations)('D3 are found by the equality of a key that is %s', async (type, first, second) => {
-    for (const mode of ['merge', 'replace'] as const) {
-      const database = await open();
-      if (kind === 'PostgreSQL') {
-        for (const [name, level] of [
-          ['nocase', 2],
-          ['accents', 1],
-        ])
-          await database.query(
-            `CREATE COLLATION ${name} (provider = icu, locale = 'und-u-ks-level${level}', deterministic = false)`,
-          );
-        const known = await database.query("SELECT 1 FROM pg_available_extensions WHERE name = 'citext'");
-        if (known.length === 0 && type === 'citext') return;
-        await database.query('CREATE EXTENSION IF NOT EXISTS citext');
+  test.each(collations)(
+    'D3 are found by the equality of a key that is %s',
+    { tags: ['slow'] },
+    async (type, first, second) => {
+      for (const mode of ['merge', 'replace'] as const) {
+        const database = await open();
+        if (kind === 'PostgreSQL') {
+          for (const [name, level] of [
+            ['nocase', 2],
+            ['accents', 1],
+          ])
+            await database.query(
+              `CREATE COLLATION ${name} (provider = icu, locale = 'und-u-ks-level${level}', deterministic = false)`,
+            );
+          const known = await database.query("SELECT 1 FROM pg_available_extensions WHERE name = 'citext'");
+          if (known.length === 0 && type === 'citext') return;
+          await database.query('CREATE EXTENSION IF NOT EXISTS citext');
+        }
+        await database.query(`CREATE TABLE t (id ${type}, name text, at text)`);
+        await expect(
+          into(database.sink<Row>({ table: 't', mode, key: ['id'] }), [rowOf(first), rowOf(second), rowOf('other')]),
+        ).rejects.toThrow(/^1 of 3 rows have the same id as another one/);
+        expect(await database.query('SELECT id FROM t')).toEqual([]);
       }
-      await database.query(`CREATE TABLE t (id ${type}, name text, at text)`);
-      await expect(
-        into(database.sink<Row>({ table: 't', mode, key: ['id'] }), [rowOf(first), rowOf(second), rowOf('other')]),
-      ).rejects.toThrow(/^1 of 3 rows have the same id as another one/);
-      expect(await database.query('SELECT id FROM t')).toEqual([]);
-    }
-  });
+    },
+  );
 
   test('D3 are found where the column _key of the table compares loosely', async () => {
     const database = await open();
@@ -149,21 +160,25 @@ describe.each(databaseKinds)('rows with different keys that are one in a table o
     }
   });
 
-  test('D3 are found in a run that resumes, unless an earlier version has staged its first rows', async () => {
-    const rows = [rowOf('x', 'a'), rowOf('y', 'b'), rowOf('z', 'a')];
-    for (const isOld of [false, true]) {
-      const database = await open();
-      const sink = () => database.sink<Row>({ table: 't', mode: 'merge', key: ['name'] });
-      await expect(into(sink(), rows, { interruptedAt: 1 })).rejects.toThrow('The API is gone.');
-      const [staged] = await database.query(
-        kind === 'SQLite'
-          ? "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '_sluice_*'"
-          : "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname LIKE '\\_sluice\\_%'",
-      );
-      if (isOld) await database.query(`ALTER TABLE "${staged?.['name']}" DROP COLUMN _sluice_own`);
-      if (isOld) expect(await into(sink(), rows)).toMatchObject({ rows: 3, resumedRows: 2 });
-      else await expect(into(sink(), rows)).rejects.toThrow('1 of 3 rows have the same name as another one');
-      if (isOld) expect(Object.keys((await database.query('SELECT * FROM t'))[0] ?? {})).toEqual(columns);
-    }
-  });
+  test(
+    'D3 are found in a run that resumes, unless an earlier version has staged its first rows',
+    { tags: ['slow'] },
+    async () => {
+      const rows = [rowOf('x', 'a'), rowOf('y', 'b'), rowOf('z', 'a')];
+      for (const isOld of [false, true]) {
+        const database = await open();
+        const sink = () => database.sink<Row>({ table: 't', mode: 'merge', key: ['name'] });
+        await expect(into(sink(), rows, { interruptedAt: 1 })).rejects.toThrow('The API is gone.');
+        const [staged] = await database.query(
+          kind === 'SQLite'
+            ? "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '_sluice_*'"
+            : "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname LIKE '\\_sluice\\_%'",
+        );
+        if (isOld) await database.query(`ALTER TABLE "${staged?.['name']}" DROP COLUMN _sluice_own`);
+        if (isOld) expect(await into(sink(), rows)).toMatchObject({ rows: 3, resumedRows: 2 });
+        else await expect(into(sink(), rows)).rejects.toThrow('1 of 3 rows have the same name as another one');
+        if (isOld) expect(Object.keys((await database.query('SELECT * FROM t'))[0] ?? {})).toEqual(columns);
+      }
+    },
+  );
 });

@@ -211,23 +211,27 @@ describeDatabases('a history of exports into $name', ({ open }) => {
     expect(await versions(database)).toEqual(['1 a 1 changed', '1 aa 2', '2 b 1']);
   });
 
-  test('D9 has a column for the key, and is neither a table of others nor one of a watch', async () => {
-    const database = await open();
-    await exportTo(itemSource([[item(7, 'a')]]), database.sink<Item>({ table: 'keyed', mode: 'history' })).run();
-    expect(await database.query('SELECT _key FROM keyed')).toEqual([{ _key: '#7' }]);
-    await night(database, { pages: [[item(1, 'a')]] });
-    const history = database.mirror<Item>({ table: 'items', mode: 'history', key: ['id'] });
-    await expect(mirrored(new Items([]), history)).rejects.toThrow(/items has rows, and they are not this mirror's/);
-    await mirrored(
-      new Items([item(1, 'a')]),
-      database.mirror<Item>({ table: 'watched', mode: 'history', key: ['id'] }),
-    );
-    const watched = database.sink<Item>({ table: 'watched', mode: 'history', key: ['id'] });
-    await expect(exportTo(itemSource([[item(2, 'b')]]), watched, { restart: true }).run()).rejects.toThrow(
-      /has rows, and they are not of this history/,
-    );
-    const clash = itemSource([[{ _ended: 'x' }]], {}, { columns: ['_ended'], key: () => 1 });
-    const clashing = exportTo(clash, database.sink<{ _ended: string }>({ table: 'clash', mode: 'history' })).run();
-    await expect(clashing).rejects.toThrow(ConfigError);
-  });
+  test(
+    'D9 has a column for the key, and is neither a table of others nor one of a watch',
+    { tags: ['slow'] },
+    async () => {
+      const database = await open();
+      await exportTo(itemSource([[item(7, 'a')]]), database.sink<Item>({ table: 'keyed', mode: 'history' })).run();
+      expect(await database.query('SELECT _key FROM keyed')).toEqual([{ _key: '#7' }]);
+      await night(database, { pages: [[item(1, 'a')]] });
+      const history = database.mirror<Item>({ table: 'items', mode: 'history', key: ['id'] });
+      await expect(mirrored(new Items([]), history)).rejects.toThrow(/items has rows, and they are not this mirror's/);
+      await mirrored(
+        new Items([item(1, 'a')]),
+        database.mirror<Item>({ table: 'watched', mode: 'history', key: ['id'] }),
+      );
+      const watched = database.sink<Item>({ table: 'watched', mode: 'history', key: ['id'] });
+      await expect(exportTo(itemSource([[item(2, 'b')]]), watched, { restart: true }).run()).rejects.toThrow(
+        /has rows, and they are not of this history/,
+      );
+      const clash = itemSource([[{ _ended: 'x' }]], {}, { columns: ['_ended'], key: () => 1 });
+      const clashing = exportTo(clash, database.sink<{ _ended: string }>({ table: 'clash', mode: 'history' })).run();
+      await expect(clashing).rejects.toThrow(ConfigError);
+    },
+  );
 });

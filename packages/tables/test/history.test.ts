@@ -121,7 +121,7 @@ describeDatabases('a history in $name', ({ open, name: kind }) => {
     expect(await versions(database)).toEqual(['1 a 1-', '2 b 1-3 removed']);
   });
 
-  test('D9 refuses another key than its versions have', async () => {
+  test('D9 refuses another key than its versions have', { tags: ['slow'] }, async () => {
     const database = await open();
     await poll(database, new Items([item(1, 'a')]));
     for (const restart of [false, true])
@@ -197,27 +197,31 @@ describeDatabases('a history in $name', ({ open, name: kind }) => {
     expect(found.map(({ name, amount }) => `${name} ${amount}`)).toEqual(['a 9007199254740993', 'b 8']);
   });
 
-  test('D9 begun again, compares only the columns of the table that the watch compares', async () => {
-    const ignoring: WatchOf[] = [{ ignore: ['amount'] }, { project: ['name.first', 'name'] }];
-    for (const watching of ignoring) {
+  test(
+    'D9 begun again, compares only the columns of the table that the watch compares',
+    { tags: ['slow'] },
+    async () => {
+      const ignoring: WatchOf[] = [{ ignore: ['amount'] }, { project: ['name.first', 'name'] }];
+      for (const watching of ignoring) {
+        const database = await open();
+        const listing = new Items([item(1, 'a'), item(2, 'b')]);
+        await poll(database, listing, watching);
+        listing.set({ ...item(1, 'a'), amount: '7' }, { ...item(2, 'bb'), amount: '7' });
+        await poll(database, listing, { ...watching, restart: true });
+        await poll(database, listing, watching);
+        expect(await versions(database)).toEqual(['1 a 1-', '2 b 1-2 changed', '2 bb 2-']);
+      }
       const database = await open();
-      const listing = new Items([item(1, 'a'), item(2, 'b')]);
+      const listing = new Items([item(1, 'a')]);
+      const watching = { ignore: ['amount'], columns: ['id', 'amount'] };
       await poll(database, listing, watching);
-      listing.set({ ...item(1, 'a'), amount: '7' }, { ...item(2, 'bb'), amount: '7' });
-      await poll(database, listing, { ...watching, restart: true });
+      listing.set({ ...item(1, 'b'), amount: '7' });
       await poll(database, listing, watching);
-      expect(await versions(database)).toEqual(['1 a 1-', '2 b 1-2 changed', '2 bb 2-']);
-    }
-    const database = await open();
-    const listing = new Items([item(1, 'a')]);
-    const watching = { ignore: ['amount'], columns: ['id', 'amount'] };
-    await poll(database, listing, watching);
-    listing.set({ ...item(1, 'b'), amount: '7' });
-    await poll(database, listing, watching);
-    expect(await database.query('SELECT amount FROM items')).toEqual([{ amount: '9007199254740993' }]);
-  });
+      expect(await database.query('SELECT amount FROM items')).toEqual([{ amount: '9007199254740993' }]);
+    },
+  );
 
-  test('D9 writes no version for values that are equal in another notation', async () => {
+  test('D9 writes no version for values that are equal in another notation', { tags: ['slow'] }, async () => {
     const database = await open();
     const notations = [
       { at: '2030-01-31T00:00:00Z', ratio: '1.5', more: { b: [{ d: 1, c: 2 }], a: 'x' }, note: { b: 1, a: 2 } },
@@ -301,42 +305,50 @@ describeDatabases('a history in $name', ({ open, name: kind }) => {
     expect(() => database.mirror<Item>({ table: 'items', mode: 'history', deletedAt: true })).toThrow(ConfigError);
   });
 
-  test('D9 refuses what has the name of its polls, its view or its function, and leaves it as it was', async () => {
-    const database = await open();
-    await database.query('CREATE TABLE mine (id text, generation integer, at text, complete text)');
-    const own = [
-      ['items_polls', 'CREATE TABLE items_polls (question text)', 'DROP TABLE items_polls'],
-      ['items_polls', 'CREATE VIEW items_polls AS SELECT generation, at, complete FROM mine', 'DROP VIEW items_polls'],
-      ['items_now', 'CREATE TABLE items_now (id text)', 'DROP TABLE items_now'],
-      ['items_now', 'CREATE VIEW items_now AS SELECT id FROM mine', 'DROP VIEW items_now'],
-      ...(kind === 'SQLite'
-        ? []
-        : [
-            [
-              'items_at',
-              "CREATE FUNCTION items_at(timestamptz) RETURNS text LANGUAGE sql AS 'SELECT NULL'",
-              'DROP FUNCTION items_at(timestamptz)',
-            ],
-          ]),
-    ];
-    const exported = () =>
-      exportTo(itemSource([[item(1, 'a')]]), database.sink<Item>({ table: 'items', mode: 'history' })).run();
-    for (const [name = '', create = '', drop = ''] of own) {
-      await database.query(create);
-      const refused = new RegExp(`${name}\\S* is there already, and is not of the history in items`);
-      await expect(poll(database, new Items([]))).rejects.toThrow(refused);
-      await expect(exported()).rejects.toThrow(refused);
-      await database.query(drop);
-    }
-    await poll(database, new Items([item(1, 'a')]));
-    await database.query('DROP VIEW items_now');
-    await database.query('CREATE TABLE items_now (id text)');
-    await expect(poll(database, new Items([]))).rejects.toThrow(/items_now is there already/);
-    await database.query('DROP TABLE items_now');
-    await database.query('CREATE VIEW items_now AS SELECT id FROM items');
-    await poll(database, new Items([item(2, 'b')]));
-    expect(await database.query('SELECT * FROM items_now ORDER BY id')).toEqual([{ id: '1' }, { id: '2' }]);
-  });
+  test(
+    'D9 refuses what has the name of its polls, its view or its function, and leaves it as it was',
+    { tags: ['slow'] },
+    async () => {
+      const database = await open();
+      await database.query('CREATE TABLE mine (id text, generation integer, at text, complete text)');
+      const own = [
+        ['items_polls', 'CREATE TABLE items_polls (question text)', 'DROP TABLE items_polls'],
+        [
+          'items_polls',
+          'CREATE VIEW items_polls AS SELECT generation, at, complete FROM mine',
+          'DROP VIEW items_polls',
+        ],
+        ['items_now', 'CREATE TABLE items_now (id text)', 'DROP TABLE items_now'],
+        ['items_now', 'CREATE VIEW items_now AS SELECT id FROM mine', 'DROP VIEW items_now'],
+        ...(kind === 'SQLite'
+          ? []
+          : [
+              [
+                'items_at',
+                "CREATE FUNCTION items_at(timestamptz) RETURNS text LANGUAGE sql AS 'SELECT NULL'",
+                'DROP FUNCTION items_at(timestamptz)',
+              ],
+            ]),
+      ];
+      const exported = () =>
+        exportTo(itemSource([[item(1, 'a')]]), database.sink<Item>({ table: 'items', mode: 'history' })).run();
+      for (const [name = '', create = '', drop = ''] of own) {
+        await database.query(create);
+        const refused = new RegExp(`${name}\\S* is there already, and is not of the history in items`);
+        await expect(poll(database, new Items([]))).rejects.toThrow(refused);
+        await expect(exported()).rejects.toThrow(refused);
+        await database.query(drop);
+      }
+      await poll(database, new Items([item(1, 'a')]));
+      await database.query('DROP VIEW items_now');
+      await database.query('CREATE TABLE items_now (id text)');
+      await expect(poll(database, new Items([]))).rejects.toThrow(/items_now is there already/);
+      await database.query('DROP TABLE items_now');
+      await database.query('CREATE VIEW items_now AS SELECT id FROM items');
+      await poll(database, new Items([item(2, 'b')]));
+      expect(await database.query('SELECT * FROM items_now ORDER BY id')).toEqual([{ id: '1' }, { id: '2' }]);
+    },
+  );
 
   test('D9 refuses a table that can’t have several versions of a row, or takes different keys for the same', async () => {
     const database = await open();
@@ -453,59 +465,64 @@ describeDatabases('a history in $name', ({ open, name: kind }) => {
     expect(await versions(database)).toEqual(['1 a 1-', '2 b 1-']);
   });
 
-  test('D9 is compacted: versions that ended before a time go, and what is left has every time since', async () => {
-    const database = await open();
-    const clock = new SkippingClock();
-    const day = 86_400_000;
-    const listing = new Items([]);
-    const served: [at: number, names: string[]][] = [];
-    clock.offset = Date.now() - 100 * day - clock.now();
-    for (let nth = 0; nth < 10; nth += 1) {
-      listing.set(item(1, `a${nth}`), item(nth + 2, 'b'));
-      if (nth > 2) listing.remove(nth);
+  test(
+    'D9 is compacted: versions that ended before a time go, and what is left has every time since',
+    { tags: ['slow'] },
+    async () => {
+      const database = await open();
+      const clock = new SkippingClock();
+      const day = 86_400_000;
+      const listing = new Items([]);
+      const served: [at: number, names: string[]][] = [];
+      clock.offset = Date.now() - 100 * day - clock.now();
+      for (let nth = 0; nth < 10; nth += 1) {
+        listing.set(item(1, `a${nth}`), item(nth + 2, 'b'));
+        if (nth > 2) listing.remove(nth);
+        await poll(database, listing, { clock });
+        served.push([clock.now(), listing.rows.map(({ id, name }) => `${id} ${name}`).sort()]);
+        clock.time += 10 * day;
+      }
+      const signal = AbortSignal.timeout(60_000);
+      const compact = (keep: number) => database.compact({ table: 'items', keep: keep * day, signal });
+      expect(await compact(1_000)).toEqual({ removed: 0 });
+      // Between the polls of 60 and of 50 days ago.
+      const [before] = await database.query('SELECT count(*) AS rows FROM items');
+      const { removed, firstPoll } = await compact(55);
+      expect(firstPoll).toBe(5);
+      const versions = await database.query('SELECT id, name, _valid_from, _valid_to FROM items');
+      expect(versions).toHaveLength(Number(before?.['rows']) - removed);
+      expect(removed).toBe(6);
+      const polls = await database.query('SELECT generation, at FROM items_polls ORDER BY generation');
+      expect(polls.map(({ generation }) => Number(generation))).toEqual([5, 6, 7, 8, 9, 10]);
+      for (const [nth, { at }] of polls.entries()) {
+        const isThen = ({ _valid_from: from, _valid_to: to }: TextRow) =>
+          msOf(from) <= msOf(at) && (to === null || msOf(to) > msOf(at));
+        const names = versions.filter(isThen).map(({ id, name }) => `${id} ${name}`);
+        expect([msOf(at), names.sort()]).toEqual(served[nth + 4]);
+      }
+      const [begun, names] = served[4] ?? [];
+      const initial = async (since: number): Promise<string[]> => {
+        const found: string[] = [];
+        await database.readHistory('items', async (history) => {
+          for await (const { type, observedAt, after } of history.changes({ since: new Date(since).toISOString() }))
+            if (type === 'initial' && Date.parse(observedAt) === begun)
+              found.push(`${after?.['id']} ${after?.['name']}`);
+        });
+        return found.sort();
+      };
+      // Some of these rows have been so for longer, and some only since then.
+      expect(await initial(Number(begun))).toEqual(names);
+      expect(await initial(Number(begun) + 1)).toEqual([]);
+      expect(await compact(55)).toEqual({ removed: 0, firstPoll: 5 });
       await poll(database, listing, { clock });
-      served.push([clock.now(), listing.rows.map(({ id, name }) => `${id} ${name}`).sort()]);
-      clock.time += 10 * day;
-    }
-    const signal = AbortSignal.timeout(60_000);
-    const compact = (keep: number) => database.compact({ table: 'items', keep: keep * day, signal });
-    expect(await compact(1_000)).toEqual({ removed: 0 });
-    // Between the polls of 60 and of 50 days ago.
-    const [before] = await database.query('SELECT count(*) AS rows FROM items');
-    const { removed, firstPoll } = await compact(55);
-    expect(firstPoll).toBe(5);
-    const versions = await database.query('SELECT id, name, _valid_from, _valid_to FROM items');
-    expect(versions).toHaveLength(Number(before?.['rows']) - removed);
-    expect(removed).toBe(6);
-    const polls = await database.query('SELECT generation, at FROM items_polls ORDER BY generation');
-    expect(polls.map(({ generation }) => Number(generation))).toEqual([5, 6, 7, 8, 9, 10]);
-    for (const [nth, { at }] of polls.entries()) {
-      const isThen = ({ _valid_from: from, _valid_to: to }: TextRow) =>
-        msOf(from) <= msOf(at) && (to === null || msOf(to) > msOf(at));
-      const names = versions.filter(isThen).map(({ id, name }) => `${id} ${name}`);
-      expect([msOf(at), names.sort()]).toEqual(served[nth + 4]);
-    }
-    const [begun, names] = served[4] ?? [];
-    const initial = async (since: number): Promise<string[]> => {
-      const found: string[] = [];
-      await database.readHistory('items', async (history) => {
-        for await (const { type, observedAt, after } of history.changes({ since: new Date(since).toISOString() }))
-          if (type === 'initial' && Date.parse(observedAt) === begun) found.push(`${after?.['id']} ${after?.['name']}`);
-      });
-      return found.sort();
-    };
-    // Some of these rows have been so for longer, and some only since then.
-    expect(await initial(Number(begun))).toEqual(names);
-    expect(await initial(Number(begun) + 1)).toEqual([]);
-    expect(await compact(55)).toEqual({ removed: 0, firstPoll: 5 });
-    await poll(database, listing, { clock });
-    expect(await database.query('SELECT max(generation) AS last FROM items_polls')).toEqual([{ last: '11' }]);
-    expect(await compact(Infinity)).toEqual({ removed: 0 });
-    for (const keep of [0, -1, NaN])
-      await expect(compact(keep)).rejects.toThrow(/^keep is .*: it must be more than 0 ms/);
-    const other = database.compact({ table: '_sluice', keep: day, signal });
-    await expect(other).rejects.toThrow(/The table _sluice is not a history/);
-  });
+      expect(await database.query('SELECT max(generation) AS last FROM items_polls')).toEqual([{ last: '11' }]);
+      expect(await compact(Infinity)).toEqual({ removed: 0 });
+      for (const keep of [0, -1, NaN])
+        await expect(compact(keep)).rejects.toThrow(/^keep is .*: it must be more than 0 ms/);
+      const other = database.compact({ table: '_sluice', keep: day, signal });
+      await expect(other).rejects.toThrow(/The table _sluice is not a history/);
+    },
+  );
 
   test('D9 compaction that was interrupted goes on, while a watch writes', { tags: ['slow'] }, async () => {
     const database = await open();
@@ -539,6 +556,7 @@ describeDatabases('a history in $name', ({ open, name: kind }) => {
 
 test.runIf(postgresPrograms !== undefined)(
   'D9 in PostgreSQL, compaction of a partitioned table removes only versions that ended',
+  { tags: ['slow'] },
   async () => {
     const database = await openEmptyPostgres();
     await database.query(
@@ -569,6 +587,7 @@ test.runIf(postgresPrograms !== undefined)(
 
 test.runIf(postgresPrograms !== undefined)(
   'D9 in PostgreSQL, a function has the rows of a time, and refuses one before the history',
+  { tags: ['slow'] },
   async () => {
     const database = await openEmptyPostgres();
     const clock = new SkippingClock();
@@ -589,6 +608,7 @@ test.runIf(postgresPrograms !== undefined)(
 
 test.runIf(postgresPrograms !== undefined)(
   'D9 in PostgreSQL, a reader sees the history as it was when it began to read',
+  { tags: ['slow'] },
   async () => {
     const database = await openEmptyPostgres();
     const listing = new Items([item(1, 'a')]);

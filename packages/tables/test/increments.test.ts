@@ -71,7 +71,7 @@ describeDatabases('an incremental export into a table of $name', ({ open }) => {
     'ALTER TABLE entries RENAME TO others',
     'DROP TABLE entries; CREATE TABLE entries (id text, text text, updated_at text)',
   ];
-  test.each(emptied)('D3 A5 with merge has all rows again after %s', async (sql) => {
+  test.each(emptied)('D3 A5 with merge has all rows again after %s', { tags: ['slow'] }, async (sql) => {
     const { listed, increment, texts, database } = await opened();
     await increment('merge');
     for (const statement of sql.split('; ')) await database.query(statement);
@@ -90,26 +90,31 @@ describeDatabases('an incremental export into a table of $name', ({ open }) => {
     expect(warned).toHaveLength(1);
   });
 
-  test('D3 A5 an increment that was interrupted before the table was dropped is not resumed', async () => {
-    const { listed, increment, texts, database } = await opened();
-    await increment('merge');
-    listed.now += 130_000;
-    for (let nth = 0; nth < 60; nth += 1) listed.change();
-    const stop = new AbortController();
-    const onCommitted = (at?: { readonly rows: number }): void => void (at && at.rows > 0 && stop.abort());
-    await expect(increment('merge', false, { commitEvery: 1, onCommitted, signal: stop.signal })).rejects.toThrow(
-      'abort',
-    );
-    await database.query('DROP TABLE entries');
-    await increment('merge').catch((error: unknown) => {
-      expect(error).toMatchObject({ code: 'checkpoint', details: { isLost: true } });
-      return increment('merge', false, { restart: true });
-    });
-    expect((await texts()).toSorted()).toEqual(listed.rows.map(({ id, text }) => `${id} ${text}`).toSorted());
-  });
+  test(
+    'D3 A5 an increment that was interrupted before the table was dropped is not resumed',
+    { tags: ['slow'] },
+    async () => {
+      const { listed, increment, texts, database } = await opened();
+      await increment('merge');
+      listed.now += 130_000;
+      for (let nth = 0; nth < 60; nth += 1) listed.change();
+      const stop = new AbortController();
+      const onCommitted = (at?: { readonly rows: number }): void => void (at && at.rows > 0 && stop.abort());
+      await expect(increment('merge', false, { commitEvery: 1, onCommitted, signal: stop.signal })).rejects.toThrow(
+        'abort',
+      );
+      await database.query('DROP TABLE entries');
+      await increment('merge').catch((error: unknown) => {
+        expect(error).toMatchObject({ code: 'checkpoint', details: { isLost: true } });
+        return increment('merge', false, { restart: true });
+      });
+      expect((await texts()).toSorted()).toEqual(listed.rows.map(({ id, text }) => `${id} ${text}`).toSorted());
+    },
+  );
 
   test.each(['merge', 'history'] as const)(
     'D3 A5 all rows are exported if they are wanted after an interrupted increment: %s',
+    { tags: ['slow'] },
     async (mode) => {
       const { listed, increment, texts, database } = await opened();
       listed.now += 130_000;
@@ -128,36 +133,48 @@ describeDatabases('an incremental export into a table of $name', ({ open }) => {
     },
   );
 
-  test('D3 A5 the rows of another export take the place of the increments with replace', async () => {
-    const { listed, increment, texts, database } = await opened();
-    await increment('merge');
-    const schema = { columns: ['id', 'text', 'updated_at'] } as const;
-    const others = itemSource<Entry>([[{ id: 1_000, text: 'other', updated_at: '2026-01-01T00:00:00Z' }]], {}, schema);
-    await exportTo(others, database.sink({ table: 'entries', mode: 'replace' })).run();
-    expect(await texts()).toEqual(['1000 other']);
-    const warned: string[] = [];
-    const onWarning = (message: string): void => void warned.push(message);
-    await expect(increment('append')).rejects.toThrow(
-      'All rows would be appended to those of the table, and be there twice.',
-    );
-    await increment('merge', false, { onWarning });
-    expect(warned).toEqual(['The rows of earlier increments are not in entries any more, so all rows are exported.']);
-    const all = [...listed.rows.map(({ id, text }) => `${id} ${text}`), '1000 other'];
-    expect((await texts()).toSorted()).toEqual(all.toSorted());
-  });
+  test(
+    'D3 A5 the rows of another export take the place of the increments with replace',
+    { tags: ['slow'] },
+    async () => {
+      const { listed, increment, texts, database } = await opened();
+      await increment('merge');
+      const schema = { columns: ['id', 'text', 'updated_at'] } as const;
+      const others = itemSource<Entry>(
+        [[{ id: 1_000, text: 'other', updated_at: '2026-01-01T00:00:00Z' }]],
+        {},
+        schema,
+      );
+      await exportTo(others, database.sink({ table: 'entries', mode: 'replace' })).run();
+      expect(await texts()).toEqual(['1000 other']);
+      const warned: string[] = [];
+      const onWarning = (message: string): void => void warned.push(message);
+      await expect(increment('append')).rejects.toThrow(
+        'All rows would be appended to those of the table, and be there twice.',
+      );
+      await increment('merge', false, { onWarning });
+      expect(warned).toEqual(['The rows of earlier increments are not in entries any more, so all rows are exported.']);
+      const all = [...listed.rows.map(({ id, text }) => `${id} ${text}`), '1000 other'];
+      expect((await texts()).toSorted()).toEqual(all.toSorted());
+    },
+  );
 
-  test('A5 append keeps its mark while rows are taken out of the table, and not after it was dropped', async () => {
-    const { listed, increment, texts, database } = await opened();
-    listed.now += 130_000;
-    await increment('append');
-    await database.query('DELETE FROM entries');
-    listed.change();
-    await increment('append');
-    expect(await texts()).toHaveLength(1);
-    await database.query('DROP TABLE entries');
-    await increment('append');
-    expect(await texts()).toHaveLength(listed.rows.length);
-  });
+  test(
+    'A5 append keeps its mark while rows are taken out of the table, and not after it was dropped',
+    { tags: ['slow'] },
+    async () => {
+      const { listed, increment, texts, database } = await opened();
+      listed.now += 130_000;
+      await increment('append');
+      await database.query('DELETE FROM entries');
+      listed.change();
+      await increment('append');
+      expect(await texts()).toHaveLength(1);
+      await database.query('DROP TABLE entries');
+      await increment('append');
+      expect(await texts()).toHaveLength(listed.rows.length);
+    },
+  );
 
   test('D3 replace is refused, since the older rows would go, except for all rows', async () => {
     const { listed, increment, texts } = await opened();

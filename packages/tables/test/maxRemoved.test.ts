@@ -34,30 +34,34 @@ describeDatabases('a replace in a table of $name', ({ open }) => {
   test.each([
     ['by key', ['id']],
     ['without a key', undefined],
-  ])('D3 that would remove more than half of the rows changes nothing, and says so (%s)', async (_, key) => {
-    const database = await open();
-    const of = key && { key };
-    await into(database, ids(10), of);
-    for (const [listed, removed] of [
-      [[], 10],
-      [ids(4), 6],
-    ] as const) {
-      // The same command again requests the rows again, and does not repeat what it has staged.
-      for (let times = 1; times <= 2; times += 1) {
-        await expect(into(database, listed, of)).rejects.toThrow(
-          `${removed} of 10 rows would be removed from items, and maxRemoved is 50%. Nothing was changed. If they are really gone, allow it with maxRemoved: '100%'.`,
-        );
-        expect(await count(database)).toBe(10);
+  ])(
+    'D3 that would remove more than half of the rows changes nothing, and says so (%s)',
+    { tags: ['slow'] },
+    async (_, key) => {
+      const database = await open();
+      const of = key && { key };
+      await into(database, ids(10), of);
+      for (const [listed, removed] of [
+        [[], 10],
+        [ids(4), 6],
+      ] as const) {
+        // The same command again requests the rows again, and does not repeat what it has staged.
+        for (let times = 1; times <= 2; times += 1) {
+          await expect(into(database, listed, of)).rejects.toThrow(
+            `${removed} of 10 rows would be removed from items, and maxRemoved is 50%. Nothing was changed. If they are really gone, allow it with maxRemoved: '100%'.`,
+          );
+          expect(await count(database)).toBe(10);
+        }
       }
-    }
-    expect(await into(database, ids(9), of)).toBe(1);
-    expect(await count(database)).toBe(9);
-    await expect(into(database, [], of)).rejects.toThrow('9 of 9 rows would be removed');
-    expect(await into(database, [], { ...of, maxRemoved: '100%' })).toBe(1);
-    expect(await count(database)).toBe(0);
-    // Nothing can be removed from what is empty.
-    await into(database, ids(3), of);
-  });
+      expect(await into(database, ids(9), of)).toBe(1);
+      expect(await count(database)).toBe(9);
+      await expect(into(database, [], of)).rejects.toThrow('9 of 9 rows would be removed');
+      expect(await into(database, [], { ...of, maxRemoved: '100%' })).toBe(1);
+      expect(await count(database)).toBe(0);
+      // Nothing can be removed from what is empty.
+      await into(database, ids(3), of);
+    },
+  );
 
   test.each<[MaxRemoved, number, number]>([
     ['50%', 5, 6],
@@ -98,7 +102,7 @@ describeDatabases('a replace in a table of $name', ({ open }) => {
     expect(await count(database)).toBe(1);
   });
 
-  test('D9 a history does not end more than half of its rows either', async () => {
+  test('D9 a history does not end more than half of its rows either', { tags: ['slow'] }, async () => {
     const database = await open();
     const of = { key: ['id'], mode: 'history' } as const;
     const live = 'WHERE _valid_to IS NULL';

@@ -45,7 +45,7 @@ describeDatabases('a mirror in $name', ({ open, name: kind }) => {
     expect(await after(database, listing)).toEqual(['1 a']);
   });
 
-  test('D5 changes hundreds of rows at once, to text that looks like SQL', async () => {
+  test('D5 changes hundreds of rows at once, to text that looks like SQL', { tags: ['slow'] }, async () => {
     const database = await open();
     const listing = new Items(itemsOf(range(1, 1_201)));
     await after(database, listing);
@@ -55,7 +55,7 @@ describeDatabases('a mirror in $name', ({ open, name: kind }) => {
     expect(await after(database, listing)).toEqual(listing.rows.map(({ id, name }) => `${id} ${name}`).toSorted());
   });
 
-  test('D5 takes a generation of several pages as a whole', async () => {
+  test('D5 takes a generation of several pages as a whole', { tags: ['slow'] }, async () => {
     const database = await open();
     const listing = new Items(itemsOf(range(1, 12_001)));
     expect(await after(database, listing)).toHaveLength(12_000);
@@ -251,7 +251,7 @@ describeDatabases('a mirror in $name', ({ open, name: kind }) => {
     expect(await after(database, listing, { restart: true })).toEqual(['1 a']);
   });
 
-  test('D5 says what to do if its rows are gone', async () => {
+  test('D5 says what to do if its rows are gone', { tags: ['slow'] }, async () => {
     for (const deletedAt of [false, true]) {
       const database = await open();
       const listing = new Items([item(1, 'a')]);
@@ -300,7 +300,7 @@ describeDatabases('a mirror in $name', ({ open, name: kind }) => {
     expect(await after(database, listing, { restart: true })).toEqual(['1 a', '2 b', '3 c']);
   });
 
-  test('D5 readers never see half of a generation', async () => {
+  test('D5 readers never see half of a generation', { tags: ['slow'] }, async () => {
     const database = await open();
     const sizes = [400, 30, 300];
     const listing = new Items([]);

@@ -70,7 +70,7 @@ describe.each([
   test.each([
     [first, second],
     [second, first],
-  ])('D2 resumes as %j what was begun as the other', async (begun, resumed) => {
+  ])('D2 resumes as %j what was begun as the other', { tags: ['slow'] }, async (begun, resumed) => {
     const database = await open();
     await expect(into(database, begun, failing)).rejects.toThrow('broken');
     expect(await into(database, resumed)).toMatchObject({ rows: 7, resumedRows: 4 });
@@ -80,7 +80,7 @@ describe.each([
     expect(await begin(begun)).toEqual(await begin(resumed));
   });
 
-  test('D5 mirrors it on', async () => {
+  test('D5 mirrors it on', { tags: ['slow'] }, async () => {
     const database = await open();
     const listing = new Items(itemsOf([1, 2]));
     for (const table of [first, second]) {
@@ -150,7 +150,7 @@ describe.runIf(postgresPrograms !== undefined)('D4 names of a table of PostgreSQ
       );
   });
 
-  test('lead to a schema whose own name has a dot', async () => {
+  test('lead to a schema whose own name has a dot', { tags: ['slow'] }, async () => {
     const database = await openEmptyPostgres();
     await database.query('CREATE SCHEMA "first.last"');
     await database.query(

@@ -90,7 +90,7 @@ describeDatabases('R1 in $name, below what is skipped,', ({ open }) => {
       ['the listing of parents', '/repos', answers(404), 'a1 a2 b1 b2 c1'],
       ['the rest of the listing of parents', '/repos', vanishing(), 'a1 a2 a3 b1 b2 c1'],
       ['a listing of parents that ends at its first page', '/repos', answers(409), 'a1 a2 b1 b2 c1'],
-    ])('%s', async (_what, where, said, meanwhile) => {
+    ])('%s', { tags: ['slow'] }, async (_what, where, said, meanwhile) => {
       const [database, { issues, refused, source }] = [await open(), await openForge()];
       await write(database, source());
       expect(await inTable(database)).toBe('a1 a2 b1 b2 c1');

@@ -196,7 +196,7 @@ test('D2 D8 two runs that use two names of a file write both of their tables', a
   expect(await sqliteAt(path).query('SELECT count(*) AS rows FROM items')).toEqual([{ rows: '6' }]);
 });
 
-test('D2 D8 a name of a file whose latest rows may be beside another name is refused', async () => {
+test('D2 D8 a name of a file whose latest rows may be beside another name is refused', { tags: ['slow'] }, async () => {
   const folder = temporaryFolder();
   const path = join(folder, 'a.sqlite');
   const other = join(folder, 'b.sqlite');
@@ -241,6 +241,7 @@ test.each([':memory:', 'file:a.sqlite?mode=memory', 'FILE::memory:'])(
 
 test.each(['merge', 'replace', 'append'] as const)(
   'a file that an export made has no room left of the rows that waited for %s',
+  { tags: ['slow'] },
   async (mode) => {
     const path = join(temporaryFolder(), 'a.sqlite');
     const all = Array.from({ length: 4_000 }, (_, id) => id);

@@ -87,7 +87,7 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
     expect([pages, await ids(database)]).toEqual([0, [1, 2]]);
   });
 
-  test('D3 two keys of the source are never one row, whatever their characters', async () => {
+  test('D3 two keys of the source are never one row, whatever their characters', { tags: ['slow'] }, async () => {
     const database = await open();
     const keys = [5, '5', '#5', '##5', '#"#5"', '', '#', 'a\0', 'a\uFFFD', 'a\ud800', '#"a\\u0000"', -1, '-1'];
     const rows = keys.map((key, nth) => ({ id: nth, key }));
@@ -131,45 +131,53 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
     expect(await ids(database)).toEqual([1, 2]);
   });
 
-  test('D2 an export that was published, and could not be marked as finished, is in the way of no other one', async () => {
-    const database = await open();
-    for (const nth of [1, 2]) {
-      const sink = database.sink<Item>({ table: 'items', mode: 'append' });
-      const { state } = sink;
-      const save = state?.save.bind(state);
-      const cutAtTheEnd = (name: string, record: object): Promise<void> | undefined =>
-        'finishedAt' in record ? Promise.reject(new SinkError('The connection was lost.')) : save?.(name, record);
-      Object.assign(state ?? {}, { save: cutAtTheEnd });
-      // Another number of partitions is another plan.
-      const { isDone } = await exportTo(itemSource(Array.from({ length: nth }, () => itemsOf([nth]))), sink).run();
-      expect(isDone).toBe(true);
-    }
-    expect(await ids(database)).toEqual([1, 2, 2]);
-    // That of the last plan is still known.
-    expect(await exported(database, [itemsOf([5]), itemsOf([5])], { mode: 'append' })).toMatchObject({ rows: 2 });
-    expect(await ids(database)).toEqual([1, 2, 2]);
-  });
+  test(
+    'D2 an export that was published, and could not be marked as finished, is in the way of no other one',
+    { tags: ['slow'] },
+    async () => {
+      const database = await open();
+      for (const nth of [1, 2]) {
+        const sink = database.sink<Item>({ table: 'items', mode: 'append' });
+        const { state } = sink;
+        const save = state?.save.bind(state);
+        const cutAtTheEnd = (name: string, record: object): Promise<void> | undefined =>
+          'finishedAt' in record ? Promise.reject(new SinkError('The connection was lost.')) : save?.(name, record);
+        Object.assign(state ?? {}, { save: cutAtTheEnd });
+        // Another number of partitions is another plan.
+        const { isDone } = await exportTo(itemSource(Array.from({ length: nth }, () => itemsOf([nth]))), sink).run();
+        expect(isDone).toBe(true);
+      }
+      expect(await ids(database)).toEqual([1, 2, 2]);
+      // That of the last plan is still known.
+      expect(await exported(database, [itemsOf([5]), itemsOf([5])], { mode: 'append' })).toMatchObject({ rows: 2 });
+      expect(await ids(database)).toEqual([1, 2, 2]);
+    },
+  );
 
-  test('D3 fail refuses a table with rows of others, and replaces its own on a restart', async () => {
-    const database = await open();
-    await exported(database, [itemsOf([1, 2])]);
-    await exported(database, [itemsOf([5])], { restart: true });
-    expect(await ids(database)).toEqual([5]);
-    await database.query("INSERT INTO items VALUES ('6', 'theirs', '1')");
-    await expect(exported(database, [itemsOf([7])], { restart: true })).rejects.toThrow(
-      'The table items has rows already.',
-    );
-    expect(await ids(database)).toEqual([5, 6]);
-    await database.query("DELETE FROM items WHERE name = 'theirs'");
-    await exported(database, [itemsOf([7])], { restart: true });
-    expect(await ids(database)).toEqual([7]);
-    const other = await open();
-    await other.query('CREATE TABLE items (id text, name text, amount text)');
-    await other.query("INSERT INTO items VALUES ('1', 'theirs', '1')");
-    for (const restart of [false, true])
-      await expect(exported(other, [itemsOf([3])], { restart })).rejects.toThrow('The table items has rows already.');
-    expect(await names(other)).toEqual(['theirs']);
-  });
+  test(
+    'D3 fail refuses a table with rows of others, and replaces its own on a restart',
+    { tags: ['slow'] },
+    async () => {
+      const database = await open();
+      await exported(database, [itemsOf([1, 2])]);
+      await exported(database, [itemsOf([5])], { restart: true });
+      expect(await ids(database)).toEqual([5]);
+      await database.query("INSERT INTO items VALUES ('6', 'theirs', '1')");
+      await expect(exported(database, [itemsOf([7])], { restart: true })).rejects.toThrow(
+        'The table items has rows already.',
+      );
+      expect(await ids(database)).toEqual([5, 6]);
+      await database.query("DELETE FROM items WHERE name = 'theirs'");
+      await exported(database, [itemsOf([7])], { restart: true });
+      expect(await ids(database)).toEqual([7]);
+      const other = await open();
+      await other.query('CREATE TABLE items (id text, name text, amount text)');
+      await other.query("INSERT INTO items VALUES ('1', 'theirs', '1')");
+      for (const restart of [false, true])
+        await expect(exported(other, [itemsOf([3])], { restart })).rejects.toThrow('The table items has rows already.');
+      expect(await names(other)).toEqual(['theirs']);
+    },
+  );
 
   test('D4 fields that are not columns are left out, or with freeze refused', async () => {
     const database = await open();
@@ -247,7 +255,7 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
     expect(await names(database)).toEqual(['new 2', 'new 4']);
   });
 
-  test('D3 an export that fails leaves the table as it was', async () => {
+  test('D3 an export that fails leaves the table as it was', { tags: ['slow'] }, async () => {
     const database = await open();
     await exported(database, [itemsOf([1, 2], 'old')], { mode: 'replace' });
     const onPage = (_: number, page: number): void => {
@@ -309,7 +317,7 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
     },
   );
 
-  test('D2 a run that another one took over ends, and its rows are not written', async () => {
+  test('D2 a run that another one took over ends, and its rows are not written', { tags: ['slow'] }, async () => {
     const database = await open();
     const rows = itemsOf(range(0, 9));
     const taken = exported(database, [rows], {
@@ -325,29 +333,33 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
     expect(await ids(database)).toEqual(range(0, 9));
   });
 
-  test('D2 a run that resumes rows which another one has published meanwhile says that it was taken over', async () => {
-    const database = await open();
-    const rows = itemsOf(range(0, 9));
-    const interrupt = (_: number, page: number): void => {
-      if (page === 2) throw new Error('The API is gone.');
-    };
-    await expect(exported(database, [rows], { commitEvery: 1, onPage: interrupt })).rejects.toThrow('gone');
-    const sink = database.sink<Item>({ table: 'items' });
-    const tables = kind === 'SQLite' ? 'SELECT name FROM sqlite_schema' : 'SELECT tablename AS name FROM pg_tables';
-    const late = exportTo(itemSource([rows]), {
-      ...sink,
-      async open(context) {
-        // Its connection is lost, and until it has another one, the other run takes over and publishes.
-        await database.query(`UPDATE _sluice SET record = '"another run"' WHERE target = 'items' AND name = ''`);
-        const staging = (await database.query(tables)).find(({ name }) => /^_sluice_[0-9a-f]+$/.test(String(name)));
-        await database.query(`ALTER TABLE ${String(staging?.['name'])} RENAME TO items`);
-        return sink.open(context);
-      },
-    });
-    await expect(late.run()).rejects.toThrow('Another run has taken over the table items');
-  });
+  test(
+    'D2 a run that resumes rows which another one has published meanwhile says that it was taken over',
+    { tags: ['slow'] },
+    async () => {
+      const database = await open();
+      const rows = itemsOf(range(0, 9));
+      const interrupt = (_: number, page: number): void => {
+        if (page === 2) throw new Error('The API is gone.');
+      };
+      await expect(exported(database, [rows], { commitEvery: 1, onPage: interrupt })).rejects.toThrow('gone');
+      const sink = database.sink<Item>({ table: 'items' });
+      const tables = kind === 'SQLite' ? 'SELECT name FROM sqlite_schema' : 'SELECT tablename AS name FROM pg_tables';
+      const late = exportTo(itemSource([rows]), {
+        ...sink,
+        async open(context) {
+          // Its connection is lost, and until it has another one, the other run takes over and publishes.
+          await database.query(`UPDATE _sluice SET record = '"another run"' WHERE target = 'items' AND name = ''`);
+          const staging = (await database.query(tables)).find(({ name }) => /^_sluice_[0-9a-f]+$/.test(String(name)));
+          await database.query(`ALTER TABLE ${String(staging?.['name'])} RENAME TO items`);
+          return sink.open(context);
+        },
+      });
+      await expect(late.run()).rejects.toThrow('Another run has taken over the table items');
+    },
+  );
 
-  test('D2 takes back the rows of a partition whose cursor expired', async () => {
+  test('D2 takes back the rows of a partition whose cursor expired', { tags: ['slow'] }, async () => {
     const database = await open();
     let expired = 0;
     const onPage = (partition: number, page: number): void => {

@@ -45,19 +45,23 @@ describeDatabases('one table of $name', ({ open }) => {
     );
   });
 
-  test('D3 refuses a merge while rows have no key, and takes it once replace has filled it', async () => {
-    const database = await open();
-    await into(database, itemsOf([1, 2], 'old'), { mode: 'merge' });
-    await into(database, itemsOf([3], 'keyless'), { mode: 'append', isKeyless: true });
-    const before = await rowsOf(database);
-    await expect(into(database, itemsOf([3], 'new'), { mode: 'merge' })).rejects.toThrow(
-      '1 row of the table items has no _key, so the export would add such rows again. Nothing was changed. Remove them, or replace all rows once: replace in mode.',
-    );
-    expect(await rowsOf(database)).toEqual(before);
-    await into(database, itemsOf([2, 3], 'all'), { mode: 'replace' });
-    await into(database, itemsOf([3], 'new'), { mode: 'merge' });
-    expect(await rowsOf(database)).toEqual([...itemsOf([2], 'all'), ...itemsOf([3], 'new')].map(textOf));
-  });
+  test(
+    'D3 refuses a merge while rows have no key, and takes it once replace has filled it',
+    { tags: ['slow'] },
+    async () => {
+      const database = await open();
+      await into(database, itemsOf([1, 2], 'old'), { mode: 'merge' });
+      await into(database, itemsOf([3], 'keyless'), { mode: 'append', isKeyless: true });
+      const before = await rowsOf(database);
+      await expect(into(database, itemsOf([3], 'new'), { mode: 'merge' })).rejects.toThrow(
+        '1 row of the table items has no _key, so the export would add such rows again. Nothing was changed. Remove them, or replace all rows once: replace in mode.',
+      );
+      expect(await rowsOf(database)).toEqual(before);
+      await into(database, itemsOf([2, 3], 'all'), { mode: 'replace' });
+      await into(database, itemsOf([3], 'new'), { mode: 'merge' });
+      expect(await rowsOf(database)).toEqual([...itemsOf([2], 'all'), ...itemsOf([3], 'new')].map(textOf));
+    },
+  );
 
   test('D3 refuses to append a row whose key is there, and says what takes it', async () => {
     const database = await open();
@@ -82,36 +86,40 @@ describeDatabases('one table of $name', ({ open }) => {
   });
 
   // Each column but the name identifies a row, so that one model stands for all keys.
-  test.each([1, 2, 3])('D3 equals the model after any modes and keys, or is as it was (seed %i)', async (seed) => {
-    const random = new Random(`${seed} modes`);
-    const database = await open();
-    let model: readonly Item[] | undefined;
-    let hasKeyColumn = false;
-    let isKeyed = true;
-    let taken = 0;
-    for (let nth = 0; nth < 12; nth += 1) {
-      const mode = nth === 0 ? 'merge' : random.pick<TableMode>(['append', 'merge', 'merge', 'replace', 'replace']);
-      const isByKey = mode !== 'append' && random.chance(nth === 0 ? 0.2 : 0.4);
-      const key = isByKey ? [random.pick(['id', 'amount'])] : undefined;
-      const isKeyless = (mode !== 'merge' || isByKey) && random.chance(0.15);
-      const ids = Array.from({ length: 8 }, (_, id) => id).filter(() => random.chance(0.4));
-      const rows = itemsOf(ids, `${nth}`);
-      const before: readonly Item[] = model ?? [];
-      const others = before.filter(({ id }) => !ids.includes(id));
-      const failed = await into(database, rows, { mode, key, isKeyless }).then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-      const isRight = !isByKey && (mode === 'replace' || (mode === 'merge' && (!model || (hasKeyColumn && isKeyed))));
-      if (isRight) expect(failed, `step ${nth}: ${mode}`).toBeUndefined();
-      if (failed === undefined) {
-        hasKeyColumn = model ? hasKeyColumn : mode === 'merge' && !isByKey;
-        isKeyed = (mode === 'replace' || isKeyed) && !(isKeyless && rows.length > 0);
-        model = mode === 'append' ? [...before, ...rows] : mode === 'merge' ? [...others, ...rows] : rows;
-        taken += 1;
-      } else expect(failed).toMatchObject({ code: 'sink' });
-      if (model) expect(await rowsOf(database), `step ${nth}: ${mode} ${key}`).toEqual(model.map(textOf).toSorted());
-    }
-    expect(taken).toBeGreaterThan(3);
-  });
+  test.each([1, 2, 3])(
+    'D3 equals the model after any modes and keys, or is as it was (seed %i)',
+    { tags: ['slow'] },
+    async (seed) => {
+      const random = new Random(`${seed} modes`);
+      const database = await open();
+      let model: readonly Item[] | undefined;
+      let hasKeyColumn = false;
+      let isKeyed = true;
+      let taken = 0;
+      for (let nth = 0; nth < 12; nth += 1) {
+        const mode = nth === 0 ? 'merge' : random.pick<TableMode>(['append', 'merge', 'merge', 'replace', 'replace']);
+        const isByKey = mode !== 'append' && random.chance(nth === 0 ? 0.2 : 0.4);
+        const key = isByKey ? [random.pick(['id', 'amount'])] : undefined;
+        const isKeyless = (mode !== 'merge' || isByKey) && random.chance(0.15);
+        const ids = Array.from({ length: 8 }, (_, id) => id).filter(() => random.chance(0.4));
+        const rows = itemsOf(ids, `${nth}`);
+        const before: readonly Item[] = model ?? [];
+        const others = before.filter(({ id }) => !ids.includes(id));
+        const failed = await into(database, rows, { mode, key, isKeyless }).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        const isRight = !isByKey && (mode === 'replace' || (mode === 'merge' && (!model || (hasKeyColumn && isKeyed))));
+        if (isRight) expect(failed, `step ${nth}: ${mode}`).toBeUndefined();
+        if (failed === undefined) {
+          hasKeyColumn = model ? hasKeyColumn : mode === 'merge' && !isByKey;
+          isKeyed = (mode === 'replace' || isKeyed) && !(isKeyless && rows.length > 0);
+          model = mode === 'append' ? [...before, ...rows] : mode === 'merge' ? [...others, ...rows] : rows;
+          taken += 1;
+        } else expect(failed).toMatchObject({ code: 'sink' });
+        if (model) expect(await rowsOf(database), `step ${nth}: ${mode} ${key}`).toEqual(model.map(textOf).toSorted());
+      }
+      expect(taken).toBeGreaterThan(3);
+    },
+  );
 });

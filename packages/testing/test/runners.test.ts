@@ -3,14 +3,18 @@ import { memoryState } from '@sluice/core';
 import { testStateStore, type TestFunction } from '../src/index.js';
 import { runChild } from '../../core/test/http/runChild.js';
 
-test('G5 a suite runs under node:test as it does under Vitest, and what it skips is seen there', async () => {
-  const script = new URL('children/nodeTest.ts', import.meta.url);
-  const { code, stdout } = await runChild(script, { node: ['--test', '--test-reporter=tap'] });
-  expect(stdout).toMatch(/^# fail 0$/m);
-  expect(stdout).toMatch(/^# skipped 3$/m);
-  expect(stdout).toMatch(/still has its records in the next process # SKIP `another` of the fixture$/m);
-  expect(code).toBe(0);
-});
+test(
+  'G5 a suite runs under node:test as it does under Vitest, and what it skips is seen there',
+  { tags: ['slow'] },
+  async () => {
+    const script = new URL('children/nodeTest.ts', import.meta.url);
+    const { code, stdout } = await runChild(script, { node: ['--test', '--test-reporter=tap'] });
+    expect(stdout).toMatch(/^# fail 0$/m);
+    expect(stdout).toMatch(/^# skipped 3$/m);
+    expect(stdout).toMatch(/still has its records in the next process # SKIP `another` of the fixture$/m);
+    expect(code).toBe(0);
+  },
+);
 
 const skippedTitle = 'still has its records in the next process';
 

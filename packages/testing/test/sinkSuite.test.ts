@@ -6,7 +6,7 @@ import { sinkMutants } from './mutants/sinkMutants.js';
 import { RecordedSuite } from './recordedSuite.js';
 import { Table, tableFixture, tableSink } from './tableSink.js';
 
-test('G5 the suite passes a sink that does all that a sink may do, and skips nothing', async () => {
+test('G5 the suite passes a sink that does all that a sink may do, and skips nothing', { tags: ['slow'] }, async () => {
   const suite = new RecordedSuite((options) => {
     testSink({ ...options, factory: tableFixture });
   });

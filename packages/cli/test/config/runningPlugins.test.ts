@@ -35,27 +35,31 @@ const untilAborted = async (signal: AbortSignal): Promise<never> => {
 test.each<[string, unknown, string]>([
   ['uncaughtException', new Error('x'), 'x.'],
   ['unhandledRejection', 'late', 'late.'],
-])('an %s of a plugin closes the export, and is told in a sentence', async (event, thrown, text) => {
-  await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
-  const folder = configFolder({ [file]: 'export default { plugins: [{ name: "p" }] };' });
-  const { process, runningPlugins } = fakeProcess();
-  const environment = { ...testEnvironment({ folder, variables: settingsFor(sandbox) }), runningPlugins };
-  const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'e.csv', '--rate', 'unlimited'];
-  const ended = main([...args, '--commit-every', '2'], environment);
-  await sandbox.until(() => sandbox.counts.requests > 8);
-  process.emit(event, thrown);
-  expect(await ended).toBe(1);
-  expect(environment.written.stderr()).toMatch(
-    new RegExp(
-      `^sluice: A plugin of ${file} failed outside of its hooks: ${text} \\d[\\d,]* rows committed; run the same command to resume\\.$`,
-      'm',
-    ),
-  );
-  expect(environment.written.stderr()).not.toMatch(/ {4}at /);
-  expect([existsSync(join(folder, 'e.csv')), existsSync(join(folder, 'e.csv.part'))]).toEqual([false, true]);
-  // What a plugin still throws must not end the process while it reports the first error.
-  expect(process.eventNames()).toEqual(['uncaughtException', 'unhandledRejection']);
-});
+])(
+  'an %s of a plugin closes the export, and is told in a sentence',
+  { tags: ['slow'] },
+  async (event, thrown, text) => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
+    const folder = configFolder({ [file]: 'export default { plugins: [{ name: "p" }] };' });
+    const { process, runningPlugins } = fakeProcess();
+    const environment = { ...testEnvironment({ folder, variables: settingsFor(sandbox) }), runningPlugins };
+    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'e.csv', '--rate', 'unlimited'];
+    const ended = main([...args, '--commit-every', '2'], environment);
+    await sandbox.until(() => sandbox.counts.requests > 8);
+    process.emit(event, thrown);
+    expect(await ended).toBe(1);
+    expect(environment.written.stderr()).toMatch(
+      new RegExp(
+        `^sluice: A plugin of ${file} failed outside of its hooks: ${text} \\d[\\d,]* rows committed; run the same command to resume\\.$`,
+        'm',
+      ),
+    );
+    expect(environment.written.stderr()).not.toMatch(/ {4}at /);
+    expect([existsSync(join(folder, 'e.csv')), existsSync(join(folder, 'e.csv.part'))]).toEqual([false, true]);
+    // What a plugin still throws must not end the process while it reports the first error.
+    expect(process.eventNames()).toEqual(['uncaughtException', 'unhandledRejection']);
+  },
+);
 
 test('a command that was done nevertheless does not look like one that was right', async () => {
   const { process, runningPlugins } = fakeProcess();

@@ -8,7 +8,7 @@ import { openCluster, segments } from '../../src/index.js';
 import { startCluster } from './startCluster.js';
 
 describe.runIf(redisProgram !== undefined)('K4 the name of a run', () => {
-  test('belongs to one of several that are submitted at the same time', async () => {
+  test('belongs to one of several that are submitted at the same time', { tags: ['slow'] }, async () => {
     const setup = await startCluster();
     const { plan, runFolder } = setup.holdings;
     const clusters = Array.from({ length: 6 }, () => openCluster({ url: setup.server.url }));
@@ -80,7 +80,7 @@ describe.runIf(redisProgram !== undefined)('K5 cleaning', () => {
     expect(sandbox.requests.length).toBeLessThan(43);
   });
 
-  test('waits for no worker that can not work on the run', async () => {
+  test('waits for no worker that can not work on the run', { tags: ['slow'] }, async () => {
     const setup = await startCluster();
     await setup.submit();
     const lacking = setup.work({ sources: {}, untilDone: false });

@@ -75,7 +75,7 @@ describe.runIf(redisProgram !== undefined)('K4 runs that workers work off', () =
     },
   );
 
-  test('have no name of another one that is worked on', async () => {
+  test('have no name of another one that is worked on', { tags: ['slow'] }, async () => {
     const setup = await startCluster();
     await setup.submit();
     const { plan, folder } = setup.holdings;
@@ -240,24 +240,28 @@ describe.runIf(redisProgram !== undefined)('K5 failures', () => {
     },
   );
 
-  test('are over once a run is cancelled: nothing more counts, and nobody can submit it again', async () => {
-    let isHeld = false;
-    const setup = await startCluster({ script: () => (isHeld ? { kind: 'delay', ms: 500 } : undefined) });
-    await setup.submit();
-    const worker = setup.work({ concurrency: 1 });
-    await worker.next(isCommit);
-    isHeld = true;
-    const run = await setup.run();
-    await setup.cluster.cancel('holdings', run);
-    const { done } = await run.status();
-    await worker.report;
-    expect(worker.events.at(-1)).toMatchObject({ type: 'ended', state: 'cancelled' });
-    expect((await run.status()).done).toBe(done);
-    expect(done).toBeLessThan(8);
-    await expect(setup.submit()).rejects.toThrow(/cancelled for good/);
-  });
+  test(
+    'are over once a run is cancelled: nothing more counts, and nobody can submit it again',
+    { tags: ['slow'] },
+    async () => {
+      let isHeld = false;
+      const setup = await startCluster({ script: () => (isHeld ? { kind: 'delay', ms: 500 } : undefined) });
+      await setup.submit();
+      const worker = setup.work({ concurrency: 1 });
+      await worker.next(isCommit);
+      isHeld = true;
+      const run = await setup.run();
+      await setup.cluster.cancel('holdings', run);
+      const { done } = await run.status();
+      await worker.report;
+      expect(worker.events.at(-1)).toMatchObject({ type: 'ended', state: 'cancelled' });
+      expect((await run.status()).done).toBe(done);
+      expect(done).toBeLessThan(8);
+      await expect(setup.submit()).rejects.toThrow(/cancelled for good/);
+    },
+  );
 
-  test('leave files that are removed once no worker is there', async () => {
+  test('leave files that are removed once no worker is there', { tags: ['slow'] }, async () => {
     let held: string | undefined;
     const setup = await startCluster({
       // One partition gets no further than its first page.

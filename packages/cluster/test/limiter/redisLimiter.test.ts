@@ -219,7 +219,7 @@ describe.runIf(redisProgram !== undefined)('K8 a limiter in Redis', () => {
     expect(() => redisLimiter({ url: 'redis://127.0.0.1', name: 'api', limits: wrong })).toThrow(said);
   });
 
-  test('whoever looks at a limit sees how much of it is used, and changes nothing', async () => {
+  test('whoever looks at a limit sees how much of it is used, and changes nothing', { tags: ['slow'] }, async () => {
     const server = await openRedis();
     const redis = new Redis(server.url);
     onTestEnd(() => redis.disconnect());

@@ -102,17 +102,21 @@ describe('K8 processes that share a limiter', () => {
     expect(fleet.errors).toEqual([]);
   });
 
-  test('count a start when its request is written, and let none write with a permit of 250 ms', async () => {
-    const fleet = new Fleet(4);
-    const random = new Random('connecting');
-    fleet.connecting = () => (random.chance(0.3) ? random.int(0, 400) : 0);
-    fleet.server.delay = 4;
-    fleet.workAll(6);
-    await fleet.clock.advance(10_000);
-    expect(fleet.tooOld).toBeGreaterThan(10);
-    expect(fleet.worstWindow()).toBeLessThanOrEqual(50);
-    expect(fleet.rate(2_000, 10_000)).toBeGreaterThan(30);
-  });
+  test(
+    'count a start when its request is written, and let none write with a permit of 250 ms',
+    { tags: ['slow'] },
+    async () => {
+      const fleet = new Fleet(4);
+      const random = new Random('connecting');
+      fleet.connecting = () => (random.chance(0.3) ? random.int(0, 400) : 0);
+      fleet.server.delay = 4;
+      fleet.workAll(6);
+      await fleet.clock.advance(10_000);
+      expect(fleet.tooOld).toBeGreaterThan(10);
+      expect(fleet.worstWindow()).toBeLessThanOrEqual(50);
+      expect(fleet.rate(2_000, 10_000)).toBeGreaterThan(30);
+    },
+  );
 
   test('give a permit back whose request will not be written', async () => {
     const fleet = new Fleet(1, { limits: encodeLimits([{ requests: 1, per: 5_000 }]) });
@@ -128,22 +132,26 @@ describe('K8 processes that share a limiter', () => {
     expect(await second).toBe(true);
   });
 
-  test('100 of them make at most two calls for each start, and none gets less than half its share', async () => {
-    const fleet = new Fleet(100);
-    fleet.server.delay = 2;
-    fleet.workAll();
-    // By then it knows how long processes usually take to call and to start.
-    await fleet.clock.advance(6_000);
-    const calls = fleet.server.calls;
-    const starts = fleet.starts.length;
-    await fleet.clock.advance(10 * 1_013);
-    expect((fleet.server.calls - calls) / (fleet.starts.length - starts)).toBeLessThanOrEqual(2);
-    const each = fleet.limiters.map(
-      (_, nth) => fleet.starts.slice(starts).filter(({ worker }) => worker === nth).length,
-    );
-    expect(Math.min(...each)).toBeGreaterThanOrEqual((fleet.starts.length - starts) / 100 / 2);
-    expect(fleet.worstWindow()).toBeLessThanOrEqual(50);
-  });
+  test(
+    '100 of them make at most two calls for each start, and none gets less than half its share',
+    { tags: ['slow'] },
+    async () => {
+      const fleet = new Fleet(100);
+      fleet.server.delay = 2;
+      fleet.workAll();
+      // By then it knows how long processes usually take to call and to start.
+      await fleet.clock.advance(6_000);
+      const calls = fleet.server.calls;
+      const starts = fleet.starts.length;
+      await fleet.clock.advance(10 * 1_013);
+      expect((fleet.server.calls - calls) / (fleet.starts.length - starts)).toBeLessThanOrEqual(2);
+      const each = fleet.limiters.map(
+        (_, nth) => fleet.starts.slice(starts).filter(({ worker }) => worker === nth).length,
+      );
+      expect(Math.min(...each)).toBeGreaterThanOrEqual((fleet.starts.length - starts) / 100 / 2);
+      expect(fleet.worstWindow()).toBeLessThanOrEqual(50);
+    },
+  );
 
   test.each([
     ['forward by 45 ms', 45_000],

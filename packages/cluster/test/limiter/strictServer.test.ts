@@ -49,18 +49,22 @@ function observed(processes: number, { limit, arrive, pages = 25, isNew = false,
 }
 
 describe('K8 of processes that share a limiter, a strict server refuses none', () => {
-  test.each([20, 50, 200])('at %i a second, although connections open late, and the rate is kept', async (requests) => {
-    const limit: Limit = { requests, per: 1_000 };
-    const run: Run = {
-      limit,
-      pages: Math.max(25, requests / 2),
-      arrive: (nth, random) => (nth <= requests ? late(random) : soon(random)),
-    };
-    const shared = await observed(4, run);
-    const local = await observed(1, run);
-    expect([shared.refused, local.refused]).toEqual([0, 0]);
-    expect(shared.share / local.share).toBeGreaterThan(0.98);
-  });
+  test.each([20, 50, 200])(
+    'at %i a second, although connections open late, and the rate is kept',
+    { tags: ['slow'] },
+    async (requests) => {
+      const limit: Limit = { requests, per: 1_000 };
+      const run: Run = {
+        limit,
+        pages: Math.max(25, requests / 2),
+        arrive: (nth, random) => (nth <= requests ? late(random) : soon(random)),
+      };
+      const shared = await observed(4, run);
+      const local = await observed(1, run);
+      expect([shared.refused, local.refused]).toEqual([0, 0]);
+      expect(shared.share / local.share).toBeGreaterThan(0.98);
+    },
+  );
 
   test('although all requests of one second arrive late', async () => {
     const limit: Limit = { requests: 50, per: 1_000 };

@@ -84,21 +84,26 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     ['replace', ['0.0', '0.1', '0.2', '2.0', '2.1', '2.2', '2.3'], {}],
     ['replace', ['0.0', '0.1', '0.2', '2.0', '2.1', '2.2', '2.3'], { key: ['id'] }],
     ['merge', ['0.0', '0.1', '0.2', '2.0', '2.1', '2.2', '2.3', 'old'], { key: ['id'] }],
-  ])('K2 in mode %s treats the rows of the table as an export does', async (mode, expected, options) => {
-    const { database, plan, submit, ids } = await startRun(undefined, { mode, ...options });
-    await database.query("CREATE TABLE items AS SELECT unnest(ARRAY['0.0', 'old']) AS id");
-    const run = await submit();
-    await plan.runPartition(run, 0);
-    expect(await ids()).toEqual(['0.0', 'old']);
-    await finish(plan, run);
-    expect(await ids()).toEqual(expected);
-  });
+  ])(
+    'K2 in mode %s treats the rows of the table as an export does',
+    { tags: ['slow'] },
+    async (mode, expected, options) => {
+      const { database, plan, submit, ids } = await startRun(undefined, { mode, ...options });
+      await database.query("CREATE TABLE items AS SELECT unnest(ARRAY['0.0', 'old']) AS id");
+      const run = await submit();
+      await plan.runPartition(run, 0);
+      expect(await ids()).toEqual(['0.0', 'old']);
+      await finish(plan, run);
+      expect(await ids()).toEqual(expected);
+    },
+  );
 
   test.each<[string, readonly string[], Options, string]>([
     ['maxRemoved', [], {}, '--max-removed 100% (maxRemoved) if they are really gone'],
     ['maxRemoved by key', ['0.0'], { key: ['id'] }, '--max-removed 100% (maxRemoved) if they are really gone'],
   ])(
     'D3 refuses to remove more than half of the rows (%s), and says what allows it',
+    { tags: ['slow'] },
     async (_, kept, options, remedy) => {
       const { database, submit, ids, plan } = await startRun([[[rowsOf('0.0')]]], { mode: 'replace', ...options });
       const old = [...kept, ...Array.from({ length: 9 }, (_, nth) => `old ${nth}`)];
@@ -121,6 +126,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
 
   test.each(['merge', 'replace'] as const)(
     'D3 refuses rows of one key that its source tells apart with %s',
+    { tags: ['slow'] },
     async (mode) => {
       const { database, plan, submit, stages } = await startRun(
         [[[[{ id: '1', of: 'a' }]], [[{ id: '2', of: 'b' }]]], [[[{ id: '3', of: 'a' }]]]],
@@ -135,24 +141,28 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     },
   );
 
-  test('K2 is not finished while a trigger of the table drops rows, and finished when that is gone', async () => {
-    const { database, plan, submit, ids } = await startRun(undefined, { mode: 'append' });
-    for (const sql of [
-      "CREATE TABLE items AS SELECT 'old'::text AS id",
-      'CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$',
-      "CREATE TRIGGER t BEFORE INSERT ON items FOR EACH ROW WHEN (NEW.id = '2.1') EXECUTE FUNCTION f()",
-    ])
-      await database.query(sql);
-    const run = await submit();
-    await expect(finish(plan, run)).rejects.toThrow('The table items has added 6 of 7 rows');
-    expect(await ids()).toEqual(['old']);
-    expect(await run.status()).toMatchObject({ partitions: 3, done: 2 });
-    await database.query('DROP TRIGGER t ON items');
-    await finish(plan, run);
-    expect(await ids()).toEqual([...idsOf(plan), 'old']);
-  });
+  test(
+    'K2 is not finished while a trigger of the table drops rows, and finished when that is gone',
+    { tags: ['slow'] },
+    async () => {
+      const { database, plan, submit, ids } = await startRun(undefined, { mode: 'append' });
+      for (const sql of [
+        "CREATE TABLE items AS SELECT 'old'::text AS id",
+        'CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$',
+        "CREATE TRIGGER t BEFORE INSERT ON items FOR EACH ROW WHEN (NEW.id = '2.1') EXECUTE FUNCTION f()",
+      ])
+        await database.query(sql);
+      const run = await submit();
+      await expect(finish(plan, run)).rejects.toThrow('The table items has added 6 of 7 rows');
+      expect(await ids()).toEqual(['old']);
+      expect(await run.status()).toMatchObject({ partitions: 3, done: 2 });
+      await database.query('DROP TRIGGER t ON items');
+      await finish(plan, run);
+      expect(await ids()).toEqual([...idsOf(plan), 'old']);
+    },
+  );
 
-  test('K2 notices that somebody emptied its staging table', async () => {
+  test('K2 notices that somebody emptied its staging table', { tags: ['slow'] }, async () => {
     const { database, plan, submit, ids, stages } = await startRun();
     const run = await submit();
     await plan.runPartition(run, 0);
@@ -171,7 +181,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     await expect(submitByKey()).rejects.toThrow('A key is for merge and replace.');
   });
 
-  test('K2 of a key in several partitions, the row of the last one in the plan stays', async () => {
+  test('K2 of a key in several partitions, the row of the last one in the plan stays', { tags: ['slow'] }, async () => {
     const piece = (note: string) => [[[{ id: 'a', note }], [{ id: 'b', note }]]];
     const { database, plan, submit } = await startRun([piece('1'), piece('2')], { mode: 'merge', key: ['id'] });
     plan.definition = { schema: { columns: ['id', 'note'] } };
@@ -197,27 +207,31 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await ids()).toEqual(idsOf(plan));
   });
 
-  test('K2 lets the newest claim of a partition win, and refuses saves and commits of others', async () => {
-    const { submit, ids, plan } = await startRun([[[rowsOf('a'), rowsOf('b')]], [[rowsOf('z')]]]);
-    const run = await submit();
-    const first = await claimed(run, 0);
-    const other = await claimed(await submit(), 1);
-    await writePage(run, first, 0);
-    expect(await first.save()).toBe('accepted');
-    await writePage(run, first, 0);
-    const second = await claimed(run, 0);
-    expect(await first.save()).toBe('refused');
-    expect(await first.commit()).toBe('refused');
-    expect(second.startAt).toBeDefined();
-    expect(await writePage(run, second, 0)).toBe(true);
-    expect(await second.commit()).toBe('accepted');
-    expect(await run.claim(0)).toBe('done');
-    await writePage(run, other, 1);
-    expect(await other.commit()).toBe('accepted');
-    expect(await ids()).toEqual(idsOf(plan));
-  });
+  test(
+    'K2 lets the newest claim of a partition win, and refuses saves and commits of others',
+    { tags: ['slow'] },
+    async () => {
+      const { submit, ids, plan } = await startRun([[[rowsOf('a'), rowsOf('b')]], [[rowsOf('z')]]]);
+      const run = await submit();
+      const first = await claimed(run, 0);
+      const other = await claimed(await submit(), 1);
+      await writePage(run, first, 0);
+      expect(await first.save()).toBe('accepted');
+      await writePage(run, first, 0);
+      const second = await claimed(run, 0);
+      expect(await first.save()).toBe('refused');
+      expect(await first.commit()).toBe('refused');
+      expect(second.startAt).toBeDefined();
+      expect(await writePage(run, second, 0)).toBe(true);
+      expect(await second.commit()).toBe('accepted');
+      expect(await run.claim(0)).toBe('done');
+      await writePage(run, other, 1);
+      expect(await other.commit()).toBe('accepted');
+      expect(await ids()).toEqual(idsOf(plan));
+    },
+  );
 
-  test('K2 refuses a claim that wakes up when the staging table is gone', async () => {
+  test('K2 refuses a claim that wakes up when the staging table is gone', { tags: ['slow'] }, async () => {
     const { submit, open, ids, plan } = await startRun(longPartition);
     const run = await submit();
     const stale = await claimed(run, 0);
@@ -228,24 +242,28 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await ids()).toEqual(idsOf(plan));
   });
 
-  test('K5 discards the rows of a partition whose cursor has expired, and of no other one', async () => {
-    const { plan, submit, ids } = await startRun([[[rowsOf('x', 'y')]], [[rowsOf('a'), rowsOf('b')]]], {
-      mode: 'append',
-    });
-    const run = await submit();
-    await plan.runPartition(run, 0);
-    let refused = 0;
-    plan.onFetch = (_, page) => {
-      if (page !== 1 || refused === 3) return;
-      refused += 1;
-      throw new PaginationError('cursor-refused', 'The cursor has expired.');
-    };
-    expect((await plan.runPartition(run, 1)).outcome).toBe('committed');
-    expect(await ids()).toEqual(idsOf(plan));
-    expect(await run.status()).toMatchObject({ rows: 4 });
-  });
+  test(
+    'K5 discards the rows of a partition whose cursor has expired, and of no other one',
+    { tags: ['slow'] },
+    async () => {
+      const { plan, submit, ids } = await startRun([[[rowsOf('x', 'y')]], [[rowsOf('a'), rowsOf('b')]]], {
+        mode: 'append',
+      });
+      const run = await submit();
+      await plan.runPartition(run, 0);
+      let refused = 0;
+      plan.onFetch = (_, page) => {
+        if (page !== 1 || refused === 3) return;
+        refused += 1;
+        throw new PaginationError('cursor-refused', 'The cursor has expired.');
+      };
+      expect((await plan.runPartition(run, 1)).outcome).toBe('committed');
+      expect(await ids()).toEqual(idsOf(plan));
+      expect(await run.status()).toMatchObject({ rows: 4 });
+    },
+  );
 
-  test('K2 saves rows before they fill the memory', async () => {
+  test('K2 saves rows before they fill the memory', { tags: ['slow'] }, async () => {
     const page = (at: number) => rowsOf(...Array.from({ length: 1_500 }, (_, row) => `${at}.${row}`));
     const { database, plan, submit } = await startRun([[Array.from({ length: 8 }, (_, at) => page(at))]]);
     const run = await submit();
@@ -287,75 +305,87 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     ['replace', true],
     ['append', false],
     ['fail', false],
-  ])('K4 a finished run with %s is followed by a new one of its name: %s', async (mode, isFollowed) => {
-    const key = isFollowed && { key: ['id'] };
-    const { submit, plan, ids } = await startRun(longPartition, { mode, ...key });
-    const first = await submit();
-    const again = await submit();
-    expect(again.header.id).toBe(first.header.id);
-    await finish(plan, first);
-    const next = await submit();
-    expect(next.header.id === first.header.id).toBe(!isFollowed);
-    expect(await next.status()).toMatchObject({ done: isFollowed ? 0 : 1 });
-    // A submit that was cut off is repeated.
-    expect((await submit()).header.id).toBe(next.header.id);
-    await finish(plan, next);
-    expect(await ids()).toEqual(['a', 'b', 'c', 'd']);
-  });
+  ])(
+    'K4 a finished run with %s is followed by a new one of its name: %s',
+    { tags: ['slow'] },
+    async (mode, isFollowed) => {
+      const key = isFollowed && { key: ['id'] };
+      const { submit, plan, ids } = await startRun(longPartition, { mode, ...key });
+      const first = await submit();
+      const again = await submit();
+      expect(again.header.id).toBe(first.header.id);
+      await finish(plan, first);
+      const next = await submit();
+      expect(next.header.id === first.header.id).toBe(!isFollowed);
+      expect(await next.status()).toMatchObject({ done: isFollowed ? 0 : 1 });
+      // A submit that was cut off is repeated.
+      expect((await submit()).header.id).toBe(next.header.id);
+      await finish(plan, next);
+      expect(await ids()).toEqual(['a', 'b', 'c', 'd']);
+    },
+  );
 
   test.each<[string, boolean]>([
     ['of the same claim', false],
     ['before its worker was killed', true],
-  ])('D3 replace removes nothing after a page %s was incomplete, and says how many rows stay', async (_, isKilled) => {
-    const { database, plan, submit, ids } = await startRun([[[rowsOf('a'), rowsOf('b')], [rowsOf('c')]]], {
-      mode: 'replace',
-      key: ['id'],
-    });
-    await database.query("CREATE TABLE items AS SELECT unnest(ARRAY['a', 'old', 'older']) AS id");
-    plan.answer = (partition, page) => (partition === 0 && page === 0 ? { isIncomplete: true } : {});
-    const run = await submit();
-    if (isKilled) {
-      const claim = await claimed(run, 0);
-      await writePage(run, claim, 0);
-      expect(await claim.save()).toBe('accepted');
-    }
-    expect(await run.status()).toEqual({ partitions: 2, done: 0, rows: 0, isCancelled: false });
-    await finish(plan, run);
-    expect(await ids()).toEqual(['a', 'b', 'c', 'old', 'older']);
-    const end = { partitions: 2, done: 2, rows: 3, isCancelled: false, isIncomplete: true, rowsNotRemoved: 2 };
-    expect(await run.status()).toEqual(end);
-    // The next night is complete.
-    plan.answer = () => ({});
-    const next = await submit();
-    await finish(plan, next);
-    expect(await ids()).toEqual(['a', 'b', 'c']);
-    expect(await next.status()).toEqual({ partitions: 2, done: 2, rows: 3, isCancelled: false });
-  });
+  ])(
+    'D3 replace removes nothing after a page %s was incomplete, and says how many rows stay',
+    { tags: ['slow'] },
+    async (_, isKilled) => {
+      const { database, plan, submit, ids } = await startRun([[[rowsOf('a'), rowsOf('b')], [rowsOf('c')]]], {
+        mode: 'replace',
+        key: ['id'],
+      });
+      await database.query("CREATE TABLE items AS SELECT unnest(ARRAY['a', 'old', 'older']) AS id");
+      plan.answer = (partition, page) => (partition === 0 && page === 0 ? { isIncomplete: true } : {});
+      const run = await submit();
+      if (isKilled) {
+        const claim = await claimed(run, 0);
+        await writePage(run, claim, 0);
+        expect(await claim.save()).toBe('accepted');
+      }
+      expect(await run.status()).toEqual({ partitions: 2, done: 0, rows: 0, isCancelled: false });
+      await finish(plan, run);
+      expect(await ids()).toEqual(['a', 'b', 'c', 'old', 'older']);
+      const end = { partitions: 2, done: 2, rows: 3, isCancelled: false, isIncomplete: true, rowsNotRemoved: 2 };
+      expect(await run.status()).toEqual(end);
+      // The next night is complete.
+      plan.answer = () => ({});
+      const next = await submit();
+      await finish(plan, next);
+      expect(await ids()).toEqual(['a', 'b', 'c']);
+      expect(await next.status()).toEqual({ partitions: 2, done: 2, rows: 3, isCancelled: false });
+    },
+  );
 
   test.each<[string, number | undefined, object | undefined]>([
     ['short of them', 5, { shortOfTotal: { total: 5, listed: 4 } }],
     ['longer than they say', 3, { overTotal: { total: 3, listed: 4 } }],
     ['as long as they say', 4, undefined],
     ['without any', undefined, undefined],
-  ])('P10 a finished run whose partitions are %s says so, with both numbers', async (_, total, gap = {}) => {
-    const { plan, submit, ids } = await startRun(longPartition, { mode: 'replace', key: ['id'] });
-    plan.answer = () => (total === undefined ? {} : { total });
-    const run = await submit();
-    const claim = await claimed(run, 0);
-    await writePage(run, claim, 0);
-    expect(await claim.save()).toBe('accepted');
-    const before = await run.status();
-    expect([before.shortOfTotal, before.overTotal]).toEqual([undefined, undefined]);
-    await finish(plan, run);
-    expect(await ids()).toEqual(['a', 'b', 'c', 'd']);
-    const { shortOfTotal, overTotal } = await run.status();
-    expect({ shortOfTotal, overTotal }).toEqual({ shortOfTotal: undefined, overTotal: undefined, ...gap });
-    plan.answer = () => ({ isIncomplete: true, total: 5 });
-    const next = await submit();
-    await finish(plan, next);
-    expect(await next.status()).toMatchObject({ isIncomplete: true });
-    expect(await next.status()).not.toHaveProperty('shortOfTotal');
-  });
+  ])(
+    'P10 a finished run whose partitions are %s says so, with both numbers',
+    { tags: ['slow'] },
+    async (_, total, gap = {}) => {
+      const { plan, submit, ids } = await startRun(longPartition, { mode: 'replace', key: ['id'] });
+      plan.answer = () => (total === undefined ? {} : { total });
+      const run = await submit();
+      const claim = await claimed(run, 0);
+      await writePage(run, claim, 0);
+      expect(await claim.save()).toBe('accepted');
+      const before = await run.status();
+      expect([before.shortOfTotal, before.overTotal]).toEqual([undefined, undefined]);
+      await finish(plan, run);
+      expect(await ids()).toEqual(['a', 'b', 'c', 'd']);
+      const { shortOfTotal, overTotal } = await run.status();
+      expect({ shortOfTotal, overTotal }).toEqual({ shortOfTotal: undefined, overTotal: undefined, ...gap });
+      plan.answer = () => ({ isIncomplete: true, total: 5 });
+      const next = await submit();
+      await finish(plan, next);
+      expect(await next.status()).toMatchObject({ isIncomplete: true });
+      expect(await next.status()).not.toHaveProperty('shortOfTotal');
+    },
+  );
 
   describe('D3 the next run of replace, one of whose three partitions is short of its total', () => {
     const three: Table = [[[rowsOf('a', 'b')], [rowsOf('c', 'd'), rowsOf('e')], [rowsOf('f')]]];
@@ -370,7 +400,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     test.each([
       ['in order', [0, 1, 2]],
       ['with the short one last', [2, 0, 1]],
-    ])('removes no row, and says how many stay, with the partitions %s', async (_, order) => {
+    ])('removes no row, and says how many stay, with the partitions %s', { tags: ['slow'] }, async (_, order) => {
       const { plan, run, ids, submit } = await startShort({ key: ['id'] });
       for (const partition of order) await plan.runPartition(run, partition);
       expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'old']);
@@ -381,15 +411,19 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
       expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
     });
 
-    test.each([[{ key: ['id'] }], [{}]])('removes rows if the total counts something else, with %j', async (key) => {
-      const { plan, run, ids } = await startShort({ ...key, requireTotal: false });
-      await finish(plan, run);
-      expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
-      expect(await run.status()).toMatchObject({ shortOfTotal: { total: 5, listed: 3 } });
-      expect(await run.status()).not.toHaveProperty('rowsNotRemoved');
-    });
+    test.each([[{ key: ['id'] }], [{}]])(
+      'removes rows if the total counts something else, with %j',
+      { tags: ['slow'] },
+      async (key) => {
+        const { plan, run, ids } = await startShort({ ...key, requireTotal: false });
+        await finish(plan, run);
+        expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+        expect(await run.status()).toMatchObject({ shortOfTotal: { total: 5, listed: 3 } });
+        expect(await run.status()).not.toHaveProperty('rowsNotRemoved');
+      },
+    );
 
-    test('leaves the table as it was without a key, and says what to do', async () => {
+    test('leaves the table as it was without a key, and says what to do', { tags: ['slow'] }, async () => {
       const { plan, run, ids } = await startShort({});
       await expect(finish(plan, run)).rejects.toThrow(
         /the API's total of rows is 5, but it listed 3\. .* with key columns, or with --no-require-total \(requireTotal: false\) if the total counts something else\.$/,
@@ -397,7 +431,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
       expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'old']);
     });
 
-    test('keeps its other modes as they were', async () => {
+    test('keeps its other modes as they were', { tags: ['slow'] }, async () => {
       const { plan, submit, ids, database } = await startRun(three, { mode: 'append' });
       await database.query("CREATE TABLE items AS SELECT 'old'::text AS id");
       plan.answer = () => ({ total: 5 });
@@ -406,7 +440,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     });
   });
 
-  test('D3 an incomplete page counts for nothing once its partition has started over', async () => {
+  test('D3 an incomplete page counts for nothing once its partition has started over', { tags: ['slow'] }, async () => {
     const { database, plan, submit, ids } = await startRun(longPartition, {
       mode: 'replace',
       key: ['id'],
@@ -433,7 +467,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
   test.each<[TableMode, Options, readonly string[]]>([
     ['append', {}, ['a', 'b', 'c', 'd', 'old']],
     ['merge', { key: ['id'] }, ['a', 'b', 'c', 'd', 'old']],
-  ])('D3 an incomplete run with %s says so', async (mode, options, expected) => {
+  ])('D3 an incomplete run with %s says so', { tags: ['slow'] }, async (mode, options, expected) => {
     const { database, plan, submit, ids } = await startRun(longPartition, { mode, ...options });
     await database.query("CREATE TABLE items AS SELECT 'old'::text AS id");
     plan.answer = () => ({ isIncomplete: true });
@@ -443,19 +477,23 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await run.status()).toEqual({ partitions: 1, done: 1, rows: 4, isCancelled: false, isIncomplete: true });
   });
 
-  test('D3 without a key, replace leaves the table as it was after an incomplete page', async () => {
-    const { database, plan, submit, ids } = await startRun(longPartition, { mode: 'replace' });
-    await database.query("CREATE TABLE items AS SELECT 'old'::text AS id");
-    plan.answer = () => ({ isIncomplete: true });
-    const run = await submit();
-    await expect(finish(plan, run)).rejects.toThrow(
-      /^The walk was incomplete, so no row of items may be removed: .* Cancel this run, and submit another one by another name, with key columns\.$/,
-    );
-    expect(await ids()).toEqual(['old']);
-    expect(await run.status()).toMatchObject({ partitions: 1, done: 0 });
-  });
+  test(
+    'D3 without a key, replace leaves the table as it was after an incomplete page',
+    { tags: ['slow'] },
+    async () => {
+      const { database, plan, submit, ids } = await startRun(longPartition, { mode: 'replace' });
+      await database.query("CREATE TABLE items AS SELECT 'old'::text AS id");
+      plan.answer = () => ({ isIncomplete: true });
+      const run = await submit();
+      await expect(finish(plan, run)).rejects.toThrow(
+        /^The walk was incomplete, so no row of items may be removed: .* Cancel this run, and submit another one by another name, with key columns\.$/,
+      );
+      expect(await ids()).toEqual(['old']);
+      expect(await run.status()).toMatchObject({ partitions: 1, done: 0 });
+    },
+  );
 
-  test('K3 refuses another source, key, definition or options', async () => {
+  test('K3 refuses another source, key, definition or options', { tags: ['slow'] }, async () => {
     const { target, plan, submit, database } = await startRun();
     const run = await submit();
     await expect(submit({ source: 'test.others' })).rejects.toThrow('items has a run rows of test.rows');
@@ -470,7 +508,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await database.query('SELECT * FROM _sluice_partitions')).toEqual([]);
   });
 
-  test('K2 takes one run after the other into a table', async () => {
+  test('K2 takes one run after the other into a table', { tags: ['slow'] }, async () => {
     const { plan, submit, ids, database } = await startRun(longPartition, { mode: 'append' });
     const run = await submit();
     await expect(submit({ name: 'second' })).rejects.toThrow(
@@ -488,7 +526,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await database.query('SELECT run FROM _sluice_partitions')).toEqual([{ run: second.header.id }]);
   });
 
-  test('K5 commits nothing after it was cancelled, and makes room for another run', async () => {
+  test('K5 commits nothing after it was cancelled, and makes room for another run', { tags: ['slow'] }, async () => {
     const { plan, submit, open, stages, database } = await startRun(longPartition);
     const run = await submit();
     const claim = await claimed(run, 0);
@@ -539,7 +577,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     },
   );
 
-  test('K2 is finished though a worker stopped while it sent rows', async () => {
+  test('K2 is finished though a worker stopped while it sent rows', { tags: ['slow'] }, async () => {
     const { database, plan, submit, ids, stages } = await startRun(longPartition);
     const run = await submit();
     const [stage] = await stages();

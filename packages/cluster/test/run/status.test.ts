@@ -7,32 +7,36 @@ import { folder, mergedRows, sharedDisk, TableRun } from './tableRun.js';
 const manyPartitions = [0, 1, 2].map(() => Array.from({ length: 800 }, () => [[{ id: 'a' }]]));
 
 describe('a run', () => {
-  test('says how far it is, and which partitions are missing, with any number of them', async () => {
-    const disk = sharedDisk();
-    const table = new TableRun(manyPartitions);
-    const run = await table.submit(disk);
-    const missing = [1, 799, 1_500, 2_399];
-    await table.runPartition(run, 0);
-    const { sum, ...record } = JSON.parse(disk.text(`${folder}/done/0/0.json`) ?? '') as Record<string, unknown>;
-    expect(sum).toBeDefined();
-    for (let partition = 1; partition < 2_400; partition += 1)
-      if (!missing.includes(partition))
-        disk.put(
-          `${folder}/done/${Math.floor(partition / 1_000)}/${partition}.json`,
-          JSON.stringify(sealRecord({ ...record, partition })),
-        );
-    const found: number[] = [];
-    for await (const partition of run.pending()) found.push(partition);
-    expect(found).toEqual(missing);
-    expect(await run.status()).toEqual({ partitions: 2_400, done: 2_396, rows: 2_396, isCancelled: false });
-    for (const partition of missing) await table.runPartition(run, partition);
-    const all = { partitions: 2_400, done: 2_400, rows: 2_400, isCancelled: false };
-    expect(await run.status()).toEqual(all);
-    const { length } = disk.calls;
-    expect(await run.status()).toEqual(all);
-    // The sums of shards that are done are stored.
-    expect(disk.calls.length - length).toBeLessThan(100);
-  });
+  test(
+    'says how far it is, and which partitions are missing, with any number of them',
+    { tags: ['slow'] },
+    async () => {
+      const disk = sharedDisk();
+      const table = new TableRun(manyPartitions);
+      const run = await table.submit(disk);
+      const missing = [1, 799, 1_500, 2_399];
+      await table.runPartition(run, 0);
+      const { sum, ...record } = JSON.parse(disk.text(`${folder}/done/0/0.json`) ?? '') as Record<string, unknown>;
+      expect(sum).toBeDefined();
+      for (let partition = 1; partition < 2_400; partition += 1)
+        if (!missing.includes(partition))
+          disk.put(
+            `${folder}/done/${Math.floor(partition / 1_000)}/${partition}.json`,
+            JSON.stringify(sealRecord({ ...record, partition })),
+          );
+      const found: number[] = [];
+      for await (const partition of run.pending()) found.push(partition);
+      expect(found).toEqual(missing);
+      expect(await run.status()).toEqual({ partitions: 2_400, done: 2_396, rows: 2_396, isCancelled: false });
+      for (const partition of missing) await table.runPartition(run, partition);
+      const all = { partitions: 2_400, done: 2_400, rows: 2_400, isCancelled: false };
+      expect(await run.status()).toEqual(all);
+      const { length } = disk.calls;
+      expect(await run.status()).toEqual(all);
+      // The sums of shards that are done are stored.
+      expect(disk.calls.length - length).toBeLessThan(100);
+    },
+  );
 
   test('says how far it is to a machine that may only read', async () => {
     let isReadOnly = false;

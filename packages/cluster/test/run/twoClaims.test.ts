@@ -58,7 +58,7 @@ async function outcomesAtEachCall(linkOf: (fileSystem: FileSystem) => FileSystem
 }
 
 describe('a worker that is stopped and wakes up when another one has finished its partition', () => {
-  test('K1 spoils nothing, at whatever call it was stopped', async () => {
+  test('K1 spoils nothing, at whatever call it was stopped', { tags: ['slow'] }, async () => {
     const { calls } = await outcomesAtEachCall((fileSystem) => fileSystem.link, Infinity);
     expect(calls).toBeGreaterThan(30);
     let refused = 0;
@@ -72,7 +72,7 @@ describe('a worker that is stopped and wakes up when another one has finished it
     expect(refused).toBeGreaterThan(5);
   });
 
-  test('K1 would commit a second time without the fence', async () => {
+  test('K1 would commit a second time without the fence', { tags: ['slow'] }, async () => {
     const unfenced =
       (fileSystem: FileSystem): FileSystem['link'] =>
       (from, to) =>

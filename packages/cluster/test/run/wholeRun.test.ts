@@ -4,6 +4,7 @@ import { bothFiles, finish, startHoldings, submitted } from './holdingsRun.js';
 describe('a run that workers have finished', () => {
   test.each(['holdings.csv', 'holdings.jsonl', 'holdings.csv.gz'])(
     'K7 merges into %s with the bytes of an export by one machine',
+    { tags: ['slow'] },
     async (name) => {
       const holdings = await startHoldings();
       const run = await submitted(holdings);

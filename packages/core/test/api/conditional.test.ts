@@ -125,7 +125,7 @@ describe('A7 a watch of a listing with entity tags', () => {
     expect(table.seen.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(pages + 1);
   });
 
-  test('A7 finds rows that come and go, and pages that move', async () => {
+  test('A7 finds rows that come and go, and pages that move', { tags: ['slow'] }, async () => {
     const table = await serveTable(1000);
     const told = await watched(openListing(tableListing(), table)(), 6, {
       between: (poll) => {
@@ -501,7 +501,7 @@ describe('A7 an API that pages by Link headers and does not count 304s', () => {
     return { state, quotas, source: client.test.items() };
   }
 
-  test('A7 takes nothing of its quota while nothing changes, and the limiter knows', async () => {
+  test('A7 takes nothing of its quota while nothing changes, and the limiter knows', { tags: ['slow'] }, async () => {
     const { state, quotas, source } = await serveGithub(95);
     const { health } = await watched(source, 9);
     expect(health.at(-1)).toMatchObject({ outcome: 'polled', rows: 95 });

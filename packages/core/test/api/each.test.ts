@@ -107,7 +107,7 @@ describe('A6 a listing for each row of another one', () => {
 });
 
 describe('A6 an export of a listing for each row of another one', () => {
-  test.each([1, 3, 8])('A6 has the same bytes with a concurrency of %i', async (concurrency) => {
+  test.each([1, 3, 8])('A6 has the same bytes with a concurrency of %i', { tags: ['slow'] }, async (concurrency) => {
     const forge = await forgeOf(counts);
     const disk = emptyDisk();
     await exportOn(disk, openForge(forge).source, { concurrency });

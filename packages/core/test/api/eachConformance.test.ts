@@ -46,7 +46,7 @@ describe('A6 a listing for each row of another one', () => {
   });
 });
 
-describe('A5 a listing for each row of another one, from the mark of each', () => {
+describe('A5 a listing for each row of another one, from the mark of each', { tags: ['slow'] }, () => {
   const forge = new ChangingForge(1);
   // Their last changes are at different times.
   for (const name of ['a', 'b', 'c']) forge.add(name, 12);

@@ -142,7 +142,7 @@ describe('R6 three levels', () => {
     },
   );
 
-  test('R6 keep the position small, and hold few pages', async () => {
+  test('R6 keep the position small, and hold few pages', { tags: ['slow'] }, async () => {
     const wide: Tree = Array.from({ length: 40 }, () => [1, 1, 1, 1, 1]);
     const lab = await labOf(wide);
     let longest = 0;
@@ -155,7 +155,7 @@ describe('R6 three levels', () => {
     expect(longest).toBeLessThan(500);
   });
 
-  test('R6 refuse a log of the upper level that lacks what the lower one refers to', async () => {
+  test('R6 refuse a log of the upper level that lacks what the lower one refers to', { tags: ['slow'] }, async () => {
     const lab = await labOf(tree);
     const disk = emptyDisk();
     lab.say = (url) => (url.pathname.includes('/p4/tests/1/') ? 'cut' : undefined);

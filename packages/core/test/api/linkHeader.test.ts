@@ -54,7 +54,7 @@ describe('a Link header', () => {
     expect(parseLinkHeader(header)).toBeUndefined();
   });
 
-  test('of any length is read in no more than its length', () => {
+  test('of any length is read in no more than its length', { tags: ['slow'] }, () => {
     const links = Array.from(
       { length: 20_000 },
       (_, index) => `</p${String(index)}>; rel="x"; title="${'\\"'.repeat(20)}"`,

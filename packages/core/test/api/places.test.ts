@@ -276,7 +276,7 @@ describe('R13 a number beyond 2^53', () => {
     expect(await increment()).toBe(`{"size":2,"since":${ids[1]}}`);
   });
 
-  test('is a number also for a plugin that has its own copy of this package', async () => {
+  test('is a number also for a plugin that has its own copy of this package', { tags: ['slow'] }, async () => {
     vi.resetModules();
     const own = { ...(await import('../../src/index.js')), ...(await import('../../src/api/index.js')) };
     expect(own.ExactNumber).not.toBe(ExactNumber);

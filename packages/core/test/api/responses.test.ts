@@ -524,11 +524,15 @@ describe('R1 renew', () => {
     ['login', 2],
     ['oauth2', 2],
     ['function', 2],
-  ] as const)('R1 thirty forbidden parents of a %s make no more than %i logins', async (how, max) => {
-    const { source, logins } = await openParents(() => 401, how);
-    expect(await walked(source)).toEqual({ ids: [], isIncomplete: true });
-    expect(logins()).toBe(max);
-  });
+  ] as const)(
+    'R1 thirty forbidden parents of a %s make no more than %i logins',
+    { tags: ['slow'] },
+    async (how, max) => {
+      const { source, logins } = await openParents(() => 401, how);
+      expect(await walked(source)).toEqual({ ids: [], isIncomplete: true });
+      expect(logins()).toBe(max);
+    },
+  );
 
   test.each([
     ['login', 'skip'],

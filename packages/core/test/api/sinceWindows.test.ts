@@ -145,7 +145,7 @@ describe('R7 the windows of bySince', () => {
       'from 2025-12-31 to 2026-01-04',
       { write: (_: string, bound: string) => (bound === 'from' ? '2025-12-31' : '2026-01-04') },
     ],
-  ])('R7 are sent %s', async (wanted, given) => {
+  ])('R7 are sent %s', { tags: ['slow'] }, async (wanted, given) => {
     const server = await serve(() => ({ body: [] }));
     const items = listing({
       path: '/items',
@@ -175,7 +175,7 @@ describe('R7 the windows of bySince', () => {
         q: 'at >= 2026-01-01 AND at < 2026-01-03 ORDER BY at',
       },
     ],
-  ])('R7 are sent in %s', async (_, given, body) => {
+  ])('R7 are sent in %s', { tags: ['slow'] }, async (_, given, body) => {
     const server = await serve(() => ({ body: [] }));
     const items = listing({
       path: '/items',
@@ -210,7 +210,7 @@ describe('R7 the windows of bySince', () => {
     expect(define).toThrow(message);
   });
 
-  test('R7 set nothing that the definition sets, and are not more than anybody wants', () => {
+  test('R7 set nothing that the definition sets, and are not more than anybody wants', { tags: ['slow'] }, () => {
     expect(() =>
       listing({
         path: '/items',

@@ -366,7 +366,7 @@ describe("R2 until: 'no-rows'", () => {
     }
   });
 
-  test('R2 without it, the error names it', async () => {
+  test('R2 without it, the error names it', { tags: ['slow'] }, async () => {
     const { source } = await open({ paging: byCursor({ param: 'after', at: 'next' }) }, (url) => ({
       body: { items: [], next: String(number(url, 'after', 0) + 1) },
     }));
@@ -481,6 +481,7 @@ test('R2 until is part of what a checkpoint must match', async () => {
 
 test.each(['short-page', 'no-rows', 'repeated-page'] as const)(
   'R2 E4 an export that ends by %s has each row once, wherever it was interrupted',
+  { tags: ['slow'] },
   async (until) => {
     for (let stop = 1; stop <= 5; stop += 1) {
       let left = stop;

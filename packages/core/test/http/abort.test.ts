@@ -187,7 +187,7 @@ describe('a process that aborts its last request ends by itself', () => {
     { stage: 'request', answers: [never], nudge: first, sent: 1 },
     { stage: 'body', answers: [begun('{', {}, never)], nudge: first, sent: 1 },
     { stage: 'back-off', answers: [refuse], sent: 1 },
-  ])('T4 at this stage: $stage', async ({ stage, answers, nudge, sent }) => {
+  ])('T4 at this stage: $stage', { tags: ['slow'] }, async ({ stage, answers, nudge, sent }) => {
     const server = await startServer(...answers);
     const options = nudge ? { nudge: nudge(server) } : {};
     const outcome = await runChild(new URL('./children/abort.js', import.meta.url), {
@@ -199,7 +199,7 @@ describe('a process that aborts its last request ends by itself', () => {
     expect(server.requests).toHaveLength(sent);
   });
 
-  test('T4 at this stage: connect', async () => {
+  test('T4 at this stage: connect', { tags: ['slow'] }, async () => {
     // It takes connections and is silent ever after, so no TLS handshake gets anywhere.
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -44,7 +44,7 @@ describe.each([
     expect((await transport.get()).body).toEqual(document);
   });
 
-  test('R9 every character of UTF-8 is read as it was sent', async () => {
+  test('R9 every character of UTF-8 is read as it was sent', { tags: ['slow'] }, async () => {
     const codes = Array.from({ length: 0x110000 }, (_, code) => code).filter((code) => code < 0xd800 || code > 0xdfff);
     const all = codes.map((code) => String.fromCodePoint(code)).join('');
     const server = await startServer(answer(200, JSON.stringify(all), {}));
@@ -102,7 +102,7 @@ describe.each([
     expect((await transport.get()).body).toEqual(document);
   });
 
-  test('R9 T3 a gzip file counts unpacked', async () => {
+  test('R9 T3 a gzip file counts unpacked', { tags: ['slow'] }, async () => {
     const whole = JSON.stringify('x'.repeat(9_998));
     const { transport } = await serve(gzipSync(whole), { 'content-type': 'application/gzip' });
     expect((await transport.get()).body).toHaveLength(9_998);
@@ -171,7 +171,7 @@ describe('over node:http', () => {
     expect(connections).toBe(1);
   });
 
-  test('R9 T3 a gzip file within gzip counts unpacked', async () => {
+  test('R9 T3 a gzip file within gzip counts unpacked', { tags: ['slow'] }, async () => {
     const { got } = await get(gzipSync(gzipSync('0'.repeat(20_000_000))), 'gzip');
     await expect(got).rejects.toBeInstanceOf(ResponseTooLargeError);
   });

@@ -96,7 +96,7 @@ describe('D4 of a document', () => {
     expect(() => parseExactly(`{"a":${nested(100_000)}}`)).toThrow(RangeError);
   });
 
-  test('every number keeps its digits, and everything else is as JSON.parse has it', () => {
+  test('every number keeps its digits, and everything else is as JSON.parse has it', { tags: ['slow'] }, () => {
     // Stands for a number, and is not in any other text.
     const mark = '\u{1F6B0}';
     const digits = fc.stringMatching(/^(0|[1-9]\d{0,25})(\.\d{1,25})?([eE][+-]?\d{1,3})?$/);

@@ -383,7 +383,7 @@ describe('a lookup that takes long', () => {
     expect(connects).not.toHaveBeenCalled();
   });
 
-  test('keeps no process alive whose request is aborted', async () => {
+  test('keeps no process alive whose request is aborted', { tags: ['slow'] }, async () => {
     expect(await ask('hanging', 'https://hooks.sluice.test/')).toBe('enough');
   });
 });

@@ -14,12 +14,16 @@ const head = gzipSync('').subarray(0, 10);
 const nothing = Buffer.from([0, 0, 0, 0xff, 0xff]);
 
 describe('over node:http', () => {
-  test('T3 packed data without an end that holds nothing is read no further than the cap', async () => {
-    const server = await startServer(begun(Buffer.concat([head, ...Array(500_000).fill(nothing)]), packed, never));
-    const transport = openTransport(server.url, { createAdapter, maxBodyBytes: 1_000 });
-    await expect(transport.get()).rejects.toBeInstanceOf(ResponseTooLargeError);
-    await server.until(() => server.requests[0]?.isAborted === true);
-  });
+  test(
+    'T3 packed data without an end that holds nothing is read no further than the cap',
+    { tags: ['slow'] },
+    async () => {
+      const server = await startServer(begun(Buffer.concat([head, ...Array(500_000).fill(nothing)]), packed, never));
+      const transport = openTransport(server.url, { createAdapter, maxBodyBytes: 1_000 });
+      await expect(transport.get()).rejects.toBeInstanceOf(ResponseTooLargeError);
+      await server.until(() => server.requests[0]?.isAborted === true);
+    },
+  );
 
   test('T3 data that could not be packed may be as long as the cap', async () => {
     const text = JSON.stringify('x'.repeat(998));
@@ -46,7 +50,7 @@ describe('over node:http', () => {
     }
   });
 
-  test('T3 a body may need a sixteenth of the heap once it is read, and no more', async () => {
+  test('T3 a body may need a sixteenth of the heap once it is read, and no more', { tags: ['slow'] }, async () => {
     const max = getHeapStatistics().heap_size_limit / 16;
     const records = (count: number): string => `[${'{},'.repeat(count)}{}]`;
     // Each needs the same, and a blank needs two bytes.

@@ -26,7 +26,7 @@ describe('A3 JSON Lines', () => {
     expect(() => parseJsonLines(text)).toThrow(expect.objectContaining({ line, what }));
   });
 
-  test('are one list of documents, however long', async () => {
+  test('are one list of documents, however long', { tags: ['slow'] }, async () => {
     const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, name: `é${id}` }));
     const server = await startServer(answer(200, rows.map((row) => `${JSON.stringify(row)}\n`).join(''), type));
     expect((await openTransport(server.url).get({ format: 'jsonLines' })).body).toEqual(rows);

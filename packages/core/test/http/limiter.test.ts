@@ -327,7 +327,7 @@ describe('a limiter', () => {
     expect(clock.pending).toEqual([]);
   });
 
-  test('L1 starts a thousand that waited in one job of Bottleneck', async () => {
+  test('L1 starts a thousand that waited in one job of Bottleneck', { tags: ['slow'] }, async () => {
     const schedule = vi.spyOn(Bottleneck.prototype, 'schedule');
     onTestFinished(() => schedule.mockRestore());
     const trial = new Trial({ requests: 1_000, per: 987 });

@@ -494,15 +494,19 @@ test('A1 a token leaves the redactor an hour after it was replaced', async () =>
   expect(await shown('token-4')).toContain('[hidden]');
 });
 
-test('A1 of tokens that live for seconds, those that a response may quote and the newest ones stay in the redactor', async () => {
-  const issuer = await issuing();
-  issuer.lifetime = 10;
-  const clock = new FakeClock();
-  const client = open(issuer, {}, { clock, timeouts: { total: 5_000 } });
-  for (let nth = 1; nth <= 111; nth += 1) {
-    await client.shop.get('/a');
-    await clock.advance(10_000);
-  }
-  expect(await messageWith(client, 'token-9')).toContain('token-9');
-  for (const nth of [12, 50, 111]) expect(await messageWith(client, `token-${nth}`)).toContain('[hidden]');
-});
+test(
+  'A1 of tokens that live for seconds, those that a response may quote and the newest ones stay in the redactor',
+  { tags: ['slow'] },
+  async () => {
+    const issuer = await issuing();
+    issuer.lifetime = 10;
+    const clock = new FakeClock();
+    const client = open(issuer, {}, { clock, timeouts: { total: 5_000 } });
+    for (let nth = 1; nth <= 111; nth += 1) {
+      await client.shop.get('/a');
+      await clock.advance(10_000);
+    }
+    expect(await messageWith(client, 'token-9')).toContain('token-9');
+    for (const nth of [12, 50, 111]) expect(await messageWith(client, `token-${nth}`)).toContain('[hidden]');
+  },
+);

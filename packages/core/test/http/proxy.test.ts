@@ -70,7 +70,7 @@ describe('in a company network', () => {
     expectNoKey(proxy.bytes().toString('latin1'));
   });
 
-  test('T8 the proxy gets the password of its address, and nobody else does', async () => {
+  test('T8 the proxy gets the password of its address, and nobody else does', { tags: ['slow'] }, async () => {
     const proxy = await startProxy(port);
     const url = proxy.url.replace('//', '//me:pass%2Fword@');
     const { outcome } = await ask(unknown, { https_proxy: url, ...trusted });
@@ -90,7 +90,7 @@ describe('in a company network', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  test.each(['localhost', '127.0.0.1'])('T8 %s is never reached through a proxy', async (host) => {
+  test.each(['localhost', '127.0.0.1'])('T8 %s is never reached through a proxy', { tags: ['slow'] }, async (host) => {
     const proxy = await startProxy(port);
     const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url, ...trusted };
     expect((await ask(`https://${host}:${String(port)}`, env)).printed).toEqual({ fine: true });
@@ -98,25 +98,33 @@ describe('in a company network', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  test('T6 an interim answer that nobody asked for is passed over inside of TLS, and inside of a tunnel', async () => {
-    isEarly = true;
-    const proxy = await startProxy(port);
-    const env = { HTTPS_PROXY: proxy.url, ...trusted };
-    expect((await ask(`https://localhost:${String(port)}`, env)).printed).toEqual({ fine: true });
-    expect(proxy.asked).toEqual([]);
-    expect((await ask(unknown, env)).printed).toEqual({ fine: true });
-    expect(proxy.asked).toHaveLength(1);
-  });
+  test(
+    'T6 an interim answer that nobody asked for is passed over inside of TLS, and inside of a tunnel',
+    { tags: ['slow'] },
+    async () => {
+      isEarly = true;
+      const proxy = await startProxy(port);
+      const env = { HTTPS_PROXY: proxy.url, ...trusted };
+      expect((await ask(`https://localhost:${String(port)}`, env)).printed).toEqual({ fine: true });
+      expect(proxy.asked).toEqual([]);
+      expect((await ask(unknown, env)).printed).toEqual({ fine: true });
+      expect(proxy.asked).toHaveLength(1);
+    },
+  );
 
-  test('T8 without NODE_EXTRA_CA_CERTS its certificate is not trusted, and the error says what to do', async () => {
-    const proxy = await startProxy(port);
-    const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url });
-    expect(printed).toMatchObject({ code: 'network', message: expect.stringContaining('NODE_EXTRA_CA_CERTS') });
-    expect(proxy.asked).toHaveLength(1);
-    expect(requests).toEqual([]);
-  });
+  test(
+    'T8 without NODE_EXTRA_CA_CERTS its certificate is not trusted, and the error says what to do',
+    { tags: ['slow'] },
+    async () => {
+      const proxy = await startProxy(port);
+      const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url });
+      expect(printed).toMatchObject({ code: 'network', message: expect.stringContaining('NODE_EXTRA_CA_CERTS') });
+      expect(proxy.asked).toHaveLength(1);
+      expect(requests).toEqual([]);
+    },
+  );
 
-  test('T8 a certificate for another name is refused', async () => {
+  test('T8 a certificate for another name is refused', { tags: ['slow'] }, async () => {
     const proxy = await startProxy(port);
     const { printed } = await ask('https://other.sluice.test', { HTTPS_PROXY: proxy.url, ...trusted });
     expect(printed).toMatchObject({
@@ -126,7 +134,7 @@ describe('in a company network', () => {
     expect(requests).toEqual([]);
   });
 
-  test('T8 a proxy that refuses is named with its status', async () => {
+  test('T8 a proxy that refuses is named with its status', { tags: ['slow'] }, async () => {
     const proxy = await startProxy(port, 407);
     const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url, ...trusted });
     expect(printed).toMatchObject({
@@ -135,14 +143,18 @@ describe('in a company network', () => {
     });
   });
 
-  test('T8 a proxy that never opens its tunnel is found by the deadline for connecting', async () => {
-    const proxy = await startProxy(port, 0);
-    const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url, ...trusted }, 500);
-    expect(printed).toMatchObject({ code: 'timeout', details: { deadline: 'connect' } });
-    expect(proxy.asked).toHaveLength(1);
-  });
+  test(
+    'T8 a proxy that never opens its tunnel is found by the deadline for connecting',
+    { tags: ['slow'] },
+    async () => {
+      const proxy = await startProxy(port, 0);
+      const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url, ...trusted }, 500);
+      expect(printed).toMatchObject({ code: 'timeout', details: { deadline: 'connect' } });
+      expect(proxy.asked).toHaveLength(1);
+    },
+  );
 
-  test('T8 a proxy that closes the connection is asked once an attempt, and named', async () => {
+  test('T8 a proxy that closes the connection is asked once an attempt, and named', { tags: ['slow'] }, async () => {
     const proxy = await startProxy(port, 'end');
     const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url, ...trusted });
     expect(printed).toMatchObject({
@@ -154,6 +166,7 @@ describe('in a company network', () => {
 
   test.each(['not a proxy', 'http://me:pass@host:99999'])(
     'T8 a proxy address that is none (%s) is an error that does not repeat it',
+    { tags: ['slow'] },
     async (url) => {
       const { outcome, printed } = await ask(unknown, { HTTPS_PROXY: url });
       expect(printed).toMatchObject({ code: 'config', message: expect.stringContaining('HTTPS_PROXY') });

@@ -215,7 +215,7 @@ describe('A4 a wait that is too long', () => {
     expect(failures[0]).toMatchObject({ code: 'rate-limited', retryAt: new Date(Date.UTC(2030, 0, 2, 0, 0, 1, 20)) });
   });
 
-  test('nonsense in the headers never stops a client', async () => {
+  test('nonsense in the headers never stops a client', { tags: ['slow'] }, async () => {
     const reset = String(Date.UTC(2030) / 1000 + 1e9);
     for (const headers of [
       { 'x-ratelimit-remaining': '-1', 'x-ratelimit-reset': '60' },
@@ -358,7 +358,7 @@ describe('A4 with other limiters', () => {
     expect(api.given[2]?.at).toBeGreaterThan(60_000);
   });
 
-  test('without a rate, only the quota and its concurrency limit the requests', async () => {
+  test('without a rate, only the quota and its concurrency limit the requests', { tags: ['slow'] }, async () => {
     let open = 0;
     let most = 0;
     const server = {

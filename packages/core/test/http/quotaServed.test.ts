@@ -28,6 +28,7 @@ const kinds: readonly { readonly kind: string; readonly server: () => QuotaServe
 describe.each(someOf(kinds))('$kind', ({ server }) => {
   test.each([1, 2, 3].slice(0, casesOf(3)))(
     'A4 eight requests in flight get at most one refusal in ten windows: seed %i',
+    { tags: ['slow'] },
     async (seed) => {
       const { share, refused, failures } = await tenWindows({ servers: { '/': server() }, seed });
       expect(failures).toEqual([]);

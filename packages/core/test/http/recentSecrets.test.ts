@@ -37,15 +37,19 @@ describe('A1 secrets that were replaced', () => {
     expect(await keptAfter(gaps, echoedFor)).toEqual(kept);
   });
 
-  test('are never forgotten while a response may quote them, whenever they were replaced', async () => {
-    const random = new Random('recent secrets');
-    for (let round = 0; round < 10; round += 1) {
-      const gaps = Array.from({ length: 250 }, () => random.int(0, 2_000));
-      const kept = await keptAfter(gaps, 120_000);
-      const ages = gaps.map((_, nth) => gaps.slice(nth + 1).reduce((sum, gap) => sum + gap, 0));
-      const quoted = ages.flatMap((age, nth) => (age < 120_000 ? [nth] : []));
-      expect(kept).toEqual(expect.arrayContaining([...quoted, 250]));
-      expect(kept.length).toBeLessThanOrEqual(Math.max(quoted.length, 100) + 1);
-    }
-  });
+  test(
+    'are never forgotten while a response may quote them, whenever they were replaced',
+    { tags: ['slow'] },
+    async () => {
+      const random = new Random('recent secrets');
+      for (let round = 0; round < 10; round += 1) {
+        const gaps = Array.from({ length: 250 }, () => random.int(0, 2_000));
+        const kept = await keptAfter(gaps, 120_000);
+        const ages = gaps.map((_, nth) => gaps.slice(nth + 1).reduce((sum, gap) => sum + gap, 0));
+        const quoted = ages.flatMap((age, nth) => (age < 120_000 ? [nth] : []));
+        expect(kept).toEqual(expect.arrayContaining([...quoted, 250]));
+        expect(kept.length).toBeLessThanOrEqual(Math.max(quoted.length, 100) + 1);
+      }
+    },
+  );
 });

@@ -123,7 +123,7 @@ test('L1 counts a start later or earlier in a rate, and not in a burst', () => {
   expect(windows.used(1_600)).toEqual([0, 0]);
 });
 
-test('L1 looks at each start once, however many a window has', () => {
+test('L1 looks at each start once, however many a window has', { tags: ['slow'] }, () => {
   let looks = 0;
   const costs = new Proxy([1], { get: (target, name) => (name === '0' && (looks += 1), Reflect.get(target, name)) });
   const windows = new RequestWindows([{ max: 1e9, span: 60_000 }]);

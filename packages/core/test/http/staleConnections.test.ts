@@ -44,6 +44,7 @@ test.each([
   ['reset', reset],
 ])(
   'T9 a connection that is %s as the next request arrives is no fault: it is sent again at once, on a turn of its own',
+  { tags: ['slow'] },
   async (_how, end) => {
     const server = await startServer(onceEach(end));
     const permits = { count: 0 };
@@ -59,16 +60,20 @@ test.each([
   },
 );
 
-test('T9 a server that closes each connection once it has answered, and does not say so, costs no back-off', async () => {
-  const server = await startServer((response) => {
-    response.shouldKeepAlive = true;
-    response.on('finish', () => response.socket?.end());
-    ok()(response);
-  });
-  const transport = openTransport(server.url, { retry: { for: 0 } });
-  for (let page = 0; page < 100; page += 1) expect(await transport.get()).toMatchObject({ attempts: 1 });
-  expect(transport.delays).toEqual([]);
-});
+test(
+  'T9 a server that closes each connection once it has answered, and does not say so, costs no back-off',
+  { tags: ['slow'] },
+  async () => {
+    const server = await startServer((response) => {
+      response.shouldKeepAlive = true;
+      response.on('finish', () => response.socket?.end());
+      ok()(response);
+    });
+    const transport = openTransport(server.url, { retry: { for: 0 } });
+    for (let page = 0; page < 100; page += 1) expect(await transport.get()).toMatchObject({ attempts: 1 });
+    expect(transport.delays).toEqual([]);
+  },
+);
 
 test('T9 a server that closes every connection is a fault, of as many attempts as any other', async () => {
   let isUp = true;

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 const room = 64 * 1024;
 
 describe('a file that grows', () => {
-  test('holds what was appended, in its order, texts and bytes of any size', async () => {
+  test('holds what was appended, in its order, texts and bytes of any size', { tags: ['slow'] }, async () => {
     const folder = temporaryFolder();
     const size = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: room - 2, max: 5 * room }));
     const piece = fc.record({ size, isText: fc.boolean(), isFlushed: fc.nat(5).map((nth) => nth === 0) });

@@ -26,18 +26,22 @@ async function syncsOf(pages: number, commitEvery?: number): Promise<{ bytes: nu
   };
 }
 
-test('E4 a commit costs two syncs of bytes and one of names, each 200 pages where no second passes', async () => {
-  const none = await syncsOf(10);
-  // The lock's file, the first checkpoint; at the end the rows, the sealed checkpoint, and the one that says that it is finished.
-  expect(none.bytes).toBe(5);
-  // The state's folder, the first checkpoint; at the end .part, the sealed checkpoint, the new name, the old one, the finished one.
-  expect(none.names).toBe(7);
-  for (const [pages, commits] of [
-    [200, 1],
-    [399, 1],
-    [1000, 5],
-  ] as const) {
-    expect(await syncsOf(pages)).toEqual({ bytes: none.bytes + 2 * commits, names: none.names + commits });
-  }
-  expect(await syncsOf(30, 10)).toEqual({ bytes: none.bytes + 6, names: none.names + 3 });
-});
+test(
+  'E4 a commit costs two syncs of bytes and one of names, each 200 pages where no second passes',
+  { tags: ['slow'] },
+  async () => {
+    const none = await syncsOf(10);
+    // The lock's file, the first checkpoint; at the end the rows, the sealed checkpoint, and the one that says that it is finished.
+    expect(none.bytes).toBe(5);
+    // The state's folder, the first checkpoint; at the end .part, the sealed checkpoint, the new name, the old one, the finished one.
+    expect(none.names).toBe(7);
+    for (const [pages, commits] of [
+      [200, 1],
+      [399, 1],
+      [1000, 5],
+    ] as const) {
+      expect(await syncsOf(pages)).toEqual({ bytes: none.bytes + 2 * commits, names: none.names + commits });
+    }
+    expect(await syncsOf(30, 10)).toEqual({ bytes: none.bytes + 6, names: none.names + 3 });
+  },
+);

@@ -66,6 +66,7 @@ describe('A3 a listing whose pages are sent only once', () => {
     [3, 503],
   ] as const)(
     'with concurrency %i, starts a partition over whose page is lost (%s): no row is missing',
+    { tags: ['slow'] },
     async (concurrency, how) => {
       const lost = new Set([3, 9, 12]);
       const server = await serveScroll((nth) => {
@@ -84,7 +85,7 @@ describe('A3 a listing whose pages are sent only once', () => {
     },
   );
 
-  test('retries the first page, because a partition begins again with it', async () => {
+  test('retries the first page, because a partition begins again with it', { tags: ['slow'] }, async () => {
     const server = await serveScroll((nth) => (nth === 1 ? { status: 503 } : undefined));
     const path = join(temporaryFolder(), 'rows.txt');
     await exportScroll(server, path);
@@ -92,17 +93,21 @@ describe('A3 a listing whose pages are sent only once', () => {
     expect(server.requests).toHaveLength(parts.length * pages + 1);
   });
 
-  test('starts an unfinished partition over when an export resumes, and keeps the finished ones', async () => {
-    const path = join(temporaryFolder(), 'rows.txt');
-    // A refused key is final. The export ends inside of the second partition.
-    const server = await serveScroll((nth) => (nth === pages + 3 ? { status: 403 } : undefined));
-    await expect(exportScroll(server, path)).rejects.toMatchObject({ code: 'http' });
-    const before = server.requests.length;
-    const report = await exportScroll(server, path);
-    expect(readFileSync(path, 'utf8')).toBe(all);
-    expect(report.rows).toBe(2 * pages * parts.length);
-    expect(server.requests.length - before).toBe((parts.length - 1) * pages);
-  });
+  test(
+    'starts an unfinished partition over when an export resumes, and keeps the finished ones',
+    { tags: ['slow'] },
+    async () => {
+      const path = join(temporaryFolder(), 'rows.txt');
+      // A refused key is final. The export ends inside of the second partition.
+      const server = await serveScroll((nth) => (nth === pages + 3 ? { status: 403 } : undefined));
+      await expect(exportScroll(server, path)).rejects.toMatchObject({ code: 'http' });
+      const before = server.requests.length;
+      const report = await exportScroll(server, path);
+      expect(readFileSync(path, 'utf8')).toBe(all);
+      expect(report.rows).toBe(2 * pages * parts.length);
+      expect(server.requests.length - before).toBe((parts.length - 1) * pages);
+    },
+  );
 
   test('fails where rows cannot be removed, or where the export is told to', async () => {
     const server = await serveScroll((nth) => (nth === 3 ? 'cut' : undefined));

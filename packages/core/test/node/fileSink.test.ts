@@ -73,6 +73,7 @@ describe('a file', () => {
 
   test.each(['é', '€', '🎉', '\ud800', 'a🎉'])(
     'is the same where pages of "%s" do not fit in what is written at once',
+    { tags: ['slow'] },
     async (text) => {
       const path = join(temporaryFolder(), 'rows.txt');
       // Of odd lengths, so that the borders lie at all places of a character; the last ones are of several such pieces.
@@ -382,6 +383,7 @@ describe('E9 a disk that fails', () => {
 
     test.each(['before', 'after'] as const)(
       'E1 does not spoil a run without a page, repeated when the disk is well (%s the call is done)',
+      { tags: ['slow'] },
       async (when) => {
         let calls = Infinity;
         for (let at = 1; at <= calls; at += 1) {

@@ -63,26 +63,30 @@ describe('state in files', () => {
     await release();
   });
 
-  test('E6 notices any byte that was flipped, and any that is missing, and leaves the file as it is', async () => {
-    const state = fileState(stateFolder());
-    const path = join(state.folder, 'checkpoint');
-    await state.save('checkpoint', record);
-    const whole = readFileSync(path);
-    const damaged = [
-      ...Array.from(whole, (byte, at) => Buffer.from(whole).fill(byte ^ 1, at, at + 1)),
-      ...Array.from(whole, (_, length) => whole.subarray(0, length)),
-      Buffer.concat([whole, Buffer.from('\n')]),
-      Buffer.from([0xff, 0xfe]),
-      Buffer.from('sluice-state 1\n00000000 \n'),
-    ];
-    for (const bytes of damaged) {
-      writeFileSync(path, bytes);
-      const error: unknown = await state.load('checkpoint').catch((reason: unknown) => reason);
-      expect(error).toBeInstanceOf(CheckpointError);
-      expect(error).toMatchObject({ message: expect.stringMatching(/restart: nothing was changed\.$/) });
-      expect(readFileSync(path).equals(bytes)).toBe(true);
-    }
-  });
+  test(
+    'E6 notices any byte that was flipped, and any that is missing, and leaves the file as it is',
+    { tags: ['slow'] },
+    async () => {
+      const state = fileState(stateFolder());
+      const path = join(state.folder, 'checkpoint');
+      await state.save('checkpoint', record);
+      const whole = readFileSync(path);
+      const damaged = [
+        ...Array.from(whole, (byte, at) => Buffer.from(whole).fill(byte ^ 1, at, at + 1)),
+        ...Array.from(whole, (_, length) => whole.subarray(0, length)),
+        Buffer.concat([whole, Buffer.from('\n')]),
+        Buffer.from([0xff, 0xfe]),
+        Buffer.from('sluice-state 1\n00000000 \n'),
+      ];
+      for (const bytes of damaged) {
+        writeFileSync(path, bytes);
+        const error: unknown = await state.load('checkpoint').catch((reason: unknown) => reason);
+        expect(error).toBeInstanceOf(CheckpointError);
+        expect(error).toMatchObject({ message: expect.stringMatching(/restart: nothing was changed\.$/) });
+        expect(readFileSync(path).equals(bytes)).toBe(true);
+      }
+    },
+  );
 
   test.each([
     ['', /is empty/],

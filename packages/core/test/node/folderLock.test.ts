@@ -76,32 +76,36 @@ describe('E8 a locked folder', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('lets a watch of the same process wait for one that is closing, and for no other', async () => {
-    const folder = join(temporaryFolder(), 'state');
-    const closing = new AbortController();
-    const release = await fileState(folder).lock(closing.signal, 'watch');
-    await expect(fileState(folder).lock(never, 'watch')).rejects.toThrow(
-      `${folder} is in use by another watch of this process.`,
-    );
-    await (
-      await fileState(folder).lock(never, 'export')
-    )();
-    closing.abort();
-    const events: string[] = [];
-    const waiting = fileState(folder)
-      .lock(never, 'watch')
-      .finally(() => events.push('in'));
-    // It has looked once, and found the other one.
-    while (readdirSync(folder).length < 2) await new Promise((resolve) => setImmediate(resolve));
-    while (readdirSync(folder).length > 1) await new Promise((resolve) => setImmediate(resolve));
-    events.push('out');
-    await release();
-    await (
-      await waiting
-    )();
-    expect(events).toEqual(['out', 'in']);
-    expect(existsSync(folder)).toBe(false);
-  });
+  test(
+    'lets a watch of the same process wait for one that is closing, and for no other',
+    { tags: ['slow'] },
+    async () => {
+      const folder = join(temporaryFolder(), 'state');
+      const closing = new AbortController();
+      const release = await fileState(folder).lock(closing.signal, 'watch');
+      await expect(fileState(folder).lock(never, 'watch')).rejects.toThrow(
+        `${folder} is in use by another watch of this process.`,
+      );
+      await (
+        await fileState(folder).lock(never, 'export')
+      )();
+      closing.abort();
+      const events: string[] = [];
+      const waiting = fileState(folder)
+        .lock(never, 'watch')
+        .finally(() => events.push('in'));
+      // It has looked once, and found the other one.
+      while (readdirSync(folder).length < 2) await new Promise((resolve) => setImmediate(resolve));
+      while (readdirSync(folder).length > 1) await new Promise((resolve) => setImmediate(resolve));
+      events.push('out');
+      await release();
+      await (
+        await waiting
+      )();
+      expect(events).toEqual(['out', 'in']);
+      expect(existsSync(folder)).toBe(false);
+    },
+  );
 
   test('lets one of two watches in that have claimed it at the same moment', async () => {
     const folder = join(temporaryFolder(), 'state');
@@ -145,31 +149,35 @@ describe('E8 a locked folder', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('of a process that was killed is taken over; of one that runs it is refused, and the message says whose it is', async () => {
-    const folder = join(temporaryFolder(), 'state');
-    const child = forkChild('lockContender.ts', folder);
-    await child.next();
-    child.tell('go');
-    expect(await child.next()).toBe('owner');
-    const refused: unknown = await lock(folder).catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(LockError);
-    expect(refused).toMatchObject({
-      message: `${folder} is in use by process ${String(child.process.pid)} on ${hostname()}. Wait until it is done, or stop it: nothing was changed.`,
-      details: { pid: child.process.pid, host: hostname() },
-    });
-    // A living one's lock is not for breaking.
-    await expect(lock(folder, { breakLock: true })).rejects.toThrow(LockError);
-    expect(await fileState(folder).holder()).toMatchObject({
-      liveness: 'alive',
-      process: { pid: child.process.pid },
-    });
-    await child.kill();
-    expect(await fileState(folder).holder()).toBeUndefined();
-    await (
-      await lock(folder)
-    )();
-    expect(existsSync(folder)).toBe(false);
-  });
+  test(
+    'of a process that was killed is taken over; of one that runs it is refused, and the message says whose it is',
+    { tags: ['slow'] },
+    async () => {
+      const folder = join(temporaryFolder(), 'state');
+      const child = forkChild('lockContender.ts', folder);
+      await child.next();
+      child.tell('go');
+      expect(await child.next()).toBe('owner');
+      const refused: unknown = await lock(folder).catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(LockError);
+      expect(refused).toMatchObject({
+        message: `${folder} is in use by process ${String(child.process.pid)} on ${hostname()}. Wait until it is done, or stop it: nothing was changed.`,
+        details: { pid: child.process.pid, host: hostname() },
+      });
+      // A living one's lock is not for breaking.
+      await expect(lock(folder, { breakLock: true })).rejects.toThrow(LockError);
+      expect(await fileState(folder).holder()).toMatchObject({
+        liveness: 'alive',
+        process: { pid: child.process.pid },
+      });
+      await child.kill();
+      expect(await fileState(folder).holder()).toBeUndefined();
+      await (
+        await lock(folder)
+      )();
+      expect(existsSync(folder)).toBe(false);
+    },
+  );
 
   test(
     `has one owner in each of ${rounds} rounds of four contenders, with a dead one to take over from`,
@@ -212,7 +220,7 @@ describe('E8 a locked folder', () => {
     },
   );
 
-  test('of another thread is taken over only when that has ended, however it did', async () => {
+  test('of another thread is taken over only when that has ended, however it did', { tags: ['slow'] }, async () => {
     const folder = join(temporaryFolder(), 'state');
     for (const end of ['released', 'terminated'] as const) {
       const thread = new Worker(bundled(new URL('children/lockingThread.ts', import.meta.url)), { workerData: folder });
@@ -358,7 +366,7 @@ describe('E8 a locked folder', () => {
   });
 });
 
-test('E8 a folder that is taken away while it is made is made again', async () => {
+test('E8 a folder that is taken away while it is made is made again', { tags: ['slow'] }, async () => {
   const folder = join(temporaryFolder(), 'state');
   const over = new AbortController();
   const taking = (async () => {

@@ -81,7 +81,7 @@ describe.each(kinds)('D3 a link %s', (_, make) => {
     expect(readFileSync(file, 'utf8')).toBe(old + whole.slice('rows\n'.length));
   });
 
-  test('is written by the run that resumes', async () => {
+  test('is written by the run that resumes', { tags: ['slow'] }, async () => {
     const { link, file } = linked(make);
     const onFetch: OnFetch = (partition) => {
       if (partition === 1) throw new Error('killed');

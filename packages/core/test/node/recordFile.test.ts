@@ -80,16 +80,20 @@ describe('a log in a file', () => {
     expect(readdirSync(join(folder, '..'))).toEqual([]);
   });
 
-  test('takes lines that are longer than what is read and written at once, wherever they end', async () => {
-    const long = [256 * 1024, 700_000, 1, 256 * 1024 - 24, 300_000].map((length, n) => ({
-      n,
-      text: 'ä'.repeat(length),
-    }));
-    const { folder, log } = await logOf(long);
-    expect(await readBack(folder)).toEqual(long);
-    await log.replace(long.toReversed());
-    expect(await readBack(folder)).toEqual(long.toReversed());
-  });
+  test(
+    'takes lines that are longer than what is read and written at once, wherever they end',
+    { tags: ['slow'] },
+    async () => {
+      const long = [256 * 1024, 700_000, 1, 256 * 1024 - 24, 300_000].map((length, n) => ({
+        n,
+        text: 'ä'.repeat(length),
+      }));
+      const { folder, log } = await logOf(long);
+      expect(await readBack(folder)).toEqual(long);
+      await log.replace(long.toReversed());
+      expect(await readBack(folder)).toEqual(long.toReversed());
+    },
+  );
 
   test('goes on with a disk that takes and gives a few bytes at a time', async () => {
     const slow: FileSystem = {
@@ -113,50 +117,58 @@ describe('a log in a file', () => {
 });
 
 describe('C6 a log that a crash left', () => {
-  test('loses its last record, whatever is left of that, and goes on behind the one before', async () => {
-    const { folder, path } = await logOf();
-    const whole = readFileSync(path);
-    const last = whole.lastIndexOf('\n', whole.length - 2) + 1;
-    for (let length = last; length < whole.length; length += 1) {
-      for (const tail of [Buffer.alloc(0), Buffer.alloc(whole.length - length), Buffer.from('\n')]) {
-        writeFileSync(path, Buffer.concat([whole.subarray(0, length), tail]));
-        // An empty line is none that a crash could leave, but does no harm: it is the last one.
-        expect(await readBack(folder)).toEqual(
-          length === whole.length - 1 && tail[0] === 10 ? records : records.slice(0, 2),
-        );
-        if (!(length === whole.length - 1 && tail[0] === 10))
-          expect(readFileSync(path).equals(whole.subarray(0, last))).toBe(true);
-        const log = fileState(folder).log('watch');
-        await listed(log.read());
-        await log.append({ n: 4 });
-        await log.close();
-        expect((await readBack(folder)).at(-1)).toEqual({ n: 4 });
+  test(
+    'loses its last record, whatever is left of that, and goes on behind the one before',
+    { tags: ['slow'] },
+    async () => {
+      const { folder, path } = await logOf();
+      const whole = readFileSync(path);
+      const last = whole.lastIndexOf('\n', whole.length - 2) + 1;
+      for (let length = last; length < whole.length; length += 1) {
+        for (const tail of [Buffer.alloc(0), Buffer.alloc(whole.length - length), Buffer.from('\n')]) {
+          writeFileSync(path, Buffer.concat([whole.subarray(0, length), tail]));
+          // An empty line is none that a crash could leave, but does no harm: it is the last one.
+          expect(await readBack(folder)).toEqual(
+            length === whole.length - 1 && tail[0] === 10 ? records : records.slice(0, 2),
+          );
+          if (!(length === whole.length - 1 && tail[0] === 10))
+            expect(readFileSync(path).equals(whole.subarray(0, last))).toBe(true);
+          const log = fileState(folder).log('watch');
+          await listed(log.read());
+          await log.append({ n: 4 });
+          await log.close();
+          expect((await readBack(folder)).at(-1)).toEqual({ n: 4 });
+        }
       }
-    }
-  });
+    },
+  );
 
-  test('E6 but damage before the last record is an error, and the file is left as it is', async () => {
-    const { folder, path } = await logOf();
-    const whole = readFileSync(path);
-    const last = whole.lastIndexOf('\n', whole.length - 2) + 1;
-    // Without the line's end before it, the last record can't be told from a longer one that is torn.
-    for (let at = 0; at < last - 1; at += 1) {
-      const damaged = [
-        Buffer.from(whole).fill(whole[at]! ^ 1, at, at + 1),
-        Buffer.concat([whole.subarray(0, at), whole.subarray(at + 1)]),
-        // Whatever follows it, torn as it may be.
-        Buffer.from(whole)
-          .fill(whole[at]! ^ 1, at, at + 1)
-          .subarray(0, whole.length - 3),
-      ];
-      for (const bytes of damaged) {
-        writeFileSync(path, bytes);
-        const error: unknown = await readBack(folder).catch((reason: unknown) => reason);
-        expect(error, `byte ${String(at)}`).toBeInstanceOf(CheckpointError);
-        expect(readFileSync(path).equals(bytes)).toBe(true);
+  test(
+    'E6 but damage before the last record is an error, and the file is left as it is',
+    { tags: ['slow'] },
+    async () => {
+      const { folder, path } = await logOf();
+      const whole = readFileSync(path);
+      const last = whole.lastIndexOf('\n', whole.length - 2) + 1;
+      // Without the line's end before it, the last record can't be told from a longer one that is torn.
+      for (let at = 0; at < last - 1; at += 1) {
+        const damaged = [
+          Buffer.from(whole).fill(whole[at]! ^ 1, at, at + 1),
+          Buffer.concat([whole.subarray(0, at), whole.subarray(at + 1)]),
+          // Whatever follows it, torn as it may be.
+          Buffer.from(whole)
+            .fill(whole[at]! ^ 1, at, at + 1)
+            .subarray(0, whole.length - 3),
+        ];
+        for (const bytes of damaged) {
+          writeFileSync(path, bytes);
+          const error: unknown = await readBack(folder).catch((reason: unknown) => reason);
+          expect(error, `byte ${String(at)}`).toBeInstanceOf(CheckpointError);
+          expect(readFileSync(path).equals(bytes)).toBe(true);
+        }
       }
-    }
-  });
+    },
+  );
 
   test('is durable before anything relies on it, also when it was killed between renaming and syncing', async () => {
     const dry = simulatedDisk();
@@ -241,40 +253,44 @@ describe('E6 a log that is not for us', () => {
 });
 
 describe('E9 a disk that fails', () => {
-  test('replaces a log whole or not at all, whatever call fails, and the next run can go on', async () => {
-    for (const when of ['before', 'after'] as const) {
-      let isThrough = false;
-      for (let failing = 1; !isThrough; failing += 1) {
-        const { folder } = await logOf();
-        let calls = -Infinity;
-        const fileSystem = faultyFileSystem(() => ((calls += 1) === failing ? { code: 'ENOSPC', when } : undefined));
-        const log = fileState(folder, { fileSystem }).log('watch');
-        await listed(log.read());
-        calls = 0;
-        isThrough = await log.replace([{ n: 4 }]).then(
-          () => calls < failing,
-          (error: unknown) => {
-            expect(error).toBeInstanceOf(SinkError);
-            return false;
-          },
-        );
-        expect([[{ n: 4 }], records]).toContainEqual(await readBack(folder));
-        // Whoever goes on all the same neither writes into the wrong file nor at the wrong place.
-        const isAppended = await log.append({ n: 5 }).then(
-          () => true,
-          () => false,
-        );
-        await log.close();
-        const left = await readBack(folder);
-        expect([[{ n: 4 }], [{ n: 4 }, { n: 5 }], records, [...records, { n: 5 }]]).toContainEqual(left);
-        if (isAppended) expect(left.at(-1)).toEqual({ n: 5 });
-        await (
-          await fileState(folder).lock(new AbortController().signal, 'watch')
-        )();
-        expect(readdirSync(folder)).toEqual(['watch.log']);
+  test(
+    'replaces a log whole or not at all, whatever call fails, and the next run can go on',
+    { tags: ['slow'] },
+    async () => {
+      for (const when of ['before', 'after'] as const) {
+        let isThrough = false;
+        for (let failing = 1; !isThrough; failing += 1) {
+          const { folder } = await logOf();
+          let calls = -Infinity;
+          const fileSystem = faultyFileSystem(() => ((calls += 1) === failing ? { code: 'ENOSPC', when } : undefined));
+          const log = fileState(folder, { fileSystem }).log('watch');
+          await listed(log.read());
+          calls = 0;
+          isThrough = await log.replace([{ n: 4 }]).then(
+            () => calls < failing,
+            (error: unknown) => {
+              expect(error).toBeInstanceOf(SinkError);
+              return false;
+            },
+          );
+          expect([[{ n: 4 }], records]).toContainEqual(await readBack(folder));
+          // Whoever goes on all the same neither writes into the wrong file nor at the wrong place.
+          const isAppended = await log.append({ n: 5 }).then(
+            () => true,
+            () => false,
+          );
+          await log.close();
+          const left = await readBack(folder);
+          expect([[{ n: 4 }], [{ n: 4 }, { n: 5 }], records, [...records, { n: 5 }]]).toContainEqual(left);
+          if (isAppended) expect(left.at(-1)).toEqual({ n: 5 });
+          await (
+            await fileState(folder).lock(new AbortController().signal, 'watch')
+          )();
+          expect(readdirSync(folder)).toEqual(['watch.log']);
+        }
       }
-    }
-  });
+    },
+  );
 
   test('notices that its file was removed or replaced meanwhile, and says that its records are lost', async () => {
     for (const [what, change] of [

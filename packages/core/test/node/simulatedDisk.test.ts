@@ -271,7 +271,7 @@ describe('a simulated fault', () => {
 });
 
 describe('after a restart', () => {
-  test('what was synced is there, and nothing else changed, whatever else was lost', async () => {
+  test('what was synced is there, and nothing else changed, whatever else was lost', { tags: ['slow'] }, async () => {
     await fc.assert(
       fc.asyncProperty(sequences, fc.integer(), async (sequence, seed) => {
         const disk = await disturbed(sequence);
@@ -285,7 +285,7 @@ describe('after a restart', () => {
     );
   });
 
-  test('a synced file under a synced name outlives all that is done beside it', async () => {
+  test('a synced file under a synced name outlives all that is done beside it', { tags: ['slow'] }, async () => {
     await fc.assert(
       fc.asyncProperty(sequences, sequences, fc.integer(), async (before, after, seed) => {
         const disk = await disturbed(before);
@@ -326,7 +326,7 @@ describe('after a restart', () => {
     );
   });
 
-  test('is the same for the same mode and seed, and leaves the first disk as it was', async () => {
+  test('is the same for the same mode and seed, and leaves the first disk as it was', { tags: ['slow'] }, async () => {
     await fc.assert(
       fc.asyncProperty(sequences, fc.integer(), async (sequence, seed) => {
         const disk = await disturbed(sequence);
@@ -392,34 +392,38 @@ describe('after a restart', () => {
     );
   });
 
-  test('a file that is only ever renamed has just one name, whatever is done to the folders', async () => {
-    const names = ['/a', '/b', '/d', '/e', '/d/a', '/d/b', '/e/a', '/e/b'] as const;
-    const name = fc.constantFrom(...names);
-    const moves = fc.oneof(
-      { weight: 3, arbitrary: fc.record({ from: name, to: name }) },
-      fc.record({ call: fc.constantFrom('removeFolder', 'makeFolder', 'syncFolder'), path: name }),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(moves, { maxLength: 30, size: 'max' }), fc.integer(), async (sequence, seed) => {
-        const disk = simulatedDisk();
-        for (const each of ['/a', '/d/a', '/e/a']) disk.put(each, `first ${each}`);
-        for (const move of sequence) {
-          if ('call' in move) {
-            await disk[move.call](move.path).catch(() => undefined);
-            // What is moved into a folder goes with it when its own name is lost.
-            if (move.call === 'makeFolder') await disk.syncFolder(dirname(move.path)).catch(() => undefined);
-          } else if (await isPlainMove(disk, move)) await disk.rename(move.from, move.to).catch(() => undefined);
-        }
-        const left = disk.restart({ seed });
-        const files = left.paths().filter((each) => !each.endsWith('/'));
-        expect(files.map((each) => left.text(each)).sort()).toEqual(['first /a', 'first /d/a', 'first /e/a']);
-        await left.open('/new', 'new');
-        const identities = await Promise.all(left.paths().map((each) => left.identity(each)));
-        expect(new Set(identities).size).toBe(left.paths().length);
-      }),
-      { numRuns: 500 },
-    );
-  });
+  test(
+    'a file that is only ever renamed has just one name, whatever is done to the folders',
+    { tags: ['slow'] },
+    async () => {
+      const names = ['/a', '/b', '/d', '/e', '/d/a', '/d/b', '/e/a', '/e/b'] as const;
+      const name = fc.constantFrom(...names);
+      const moves = fc.oneof(
+        { weight: 3, arbitrary: fc.record({ from: name, to: name }) },
+        fc.record({ call: fc.constantFrom('removeFolder', 'makeFolder', 'syncFolder'), path: name }),
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.array(moves, { maxLength: 30, size: 'max' }), fc.integer(), async (sequence, seed) => {
+          const disk = simulatedDisk();
+          for (const each of ['/a', '/d/a', '/e/a']) disk.put(each, `first ${each}`);
+          for (const move of sequence) {
+            if ('call' in move) {
+              await disk[move.call](move.path).catch(() => undefined);
+              // What is moved into a folder goes with it when its own name is lost.
+              if (move.call === 'makeFolder') await disk.syncFolder(dirname(move.path)).catch(() => undefined);
+            } else if (await isPlainMove(disk, move)) await disk.rename(move.from, move.to).catch(() => undefined);
+          }
+          const left = disk.restart({ seed });
+          const files = left.paths().filter((each) => !each.endsWith('/'));
+          expect(files.map((each) => left.text(each)).sort()).toEqual(['first /a', 'first /d/a', 'first /e/a']);
+          await left.open('/new', 'new');
+          const identities = await Promise.all(left.paths().map((each) => left.identity(each)));
+          expect(new Set(identities).size).toBe(left.paths().length);
+        }),
+        { numRuns: 500 },
+      );
+    },
+  );
 
   test('a folder that was emptied and removed takes nothing along', async () => {
     const disk = simulatedDisk();
@@ -490,7 +494,7 @@ describe('after a restart', () => {
 });
 
 describe('a fingerprint', () => {
-  test('is one for a disk and its copy, and whatever is done to both', async () => {
+  test('is one for a disk and its copy, and whatever is done to both', { tags: ['slow'] }, async () => {
     await fc.assert(
       fc.asyncProperty(sequences, sequences, fc.integer(), async (before, after, seed) => {
         const disks = [(await disturbed(before)).restart('killed')];

@@ -28,7 +28,7 @@ describe('poll', () => {
     ]);
   });
 
-  test('C9 keeps its rate over 1,000 polls, skips what it misses, and never overlaps', async () => {
+  test('C9 keeps its rate over 1,000 polls, skips what it misses, and never overlaps', { tags: ['slow'] }, async () => {
     const clock = new SkippingClock();
     const listing = new Listing(rowsOf('a', 'b', 'c'));
     const begun: number[] = [];

@@ -48,6 +48,7 @@ async function stuckAt(stuckPage: number, { holdings, concurrency }: { holdings:
 describe('E9 a cancelled export', () => {
   test.each([1, 3])(
     'E9 writes and commits the pages that it has fetched, in order: none is fetched again (concurrency %i)',
+    { tags: ['slow'] },
     async (concurrency) => {
       const { running, stop, release, source, state, sink, sandbox, options, fetched } = await stuckAt(5, {
         holdings: 600,

@@ -603,7 +603,7 @@ describe('exportTo with state', () => {
     }
   });
 
-  test('stopped and started again in one breath, it goes on where it stopped', async () => {
+  test('stopped and started again in one breath, it goes on where it stopped', { tags: ['slow'] }, async () => {
     const { list, sandbox } = await startHoldings({ holdings: 3000 });
     const sink = recordingSink<Row>();
     const state = memoryState();

@@ -136,7 +136,7 @@ describe('A5 an incremental export', () => {
     ['runs five minutes behind', -300_000],
     ['is that of a cached response', -86_400_000],
     ['is missing', undefined],
-  ])('finds what is late within the overlap, if the Date of the responses %s', async (_, ahead) => {
+  ])('finds what is late within the overlap, if the Date of the responses %s', { tags: ['slow'] }, async (_, ahead) => {
     const table = await openTable(5, 0);
     table.dated = (now) => (ahead === undefined ? undefined : now + ahead);
     const state = memoryState();
@@ -161,7 +161,7 @@ describe('A5 an incremental export', () => {
     expect(kept(first, await increment(table, state)).map(({ id }) => id)).toContain(1_001);
   });
 
-  test('finds what is late within the overlap, and does not repeat what is known', async () => {
+  test('finds what is late within the overlap, and does not repeat what is known', { tags: ['slow'] }, async () => {
     const table = await openTable(5, 0);
     const state = memoryState();
     for (let nth = 0; nth < 40; nth += 1) table.change();
@@ -175,7 +175,7 @@ describe('A5 an incremental export', () => {
     expect(increments.flat()).toHaveLength(table.rows.length);
   });
 
-  test('R7 passes any number of pages that have known rows only', async () => {
+  test('R7 passes any number of pages that have known rows only', { tags: ['slow'] }, async () => {
     const second = (nth: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, nth)).toISOString();
     const table = Array.from({ length: 250 }, (_, id) => ({ id, at: second(id) }));
     const { baseUrl } = await serve(({ searchParams }) => {
@@ -209,16 +209,20 @@ describe('A5 an incremental export', () => {
     await client.close();
   });
 
-  test('resumes after each step of its end, and moves the mark only once the target is in place', async () => {
-    await killBeforeEachStep<Entry>(async () => {
-      const table = await openTable(6);
-      table.now += 100_000;
-      return {
-        increment: (state, sink) => increment(table, state, sink),
-        judge: (rows) => expect(kept(rows)).toEqual(table.rows),
-      };
-    });
-  });
+  test(
+    'resumes after each step of its end, and moves the mark only once the target is in place',
+    { tags: ['slow'] },
+    async () => {
+      await killBeforeEachStep<Entry>(async () => {
+        const table = await openTable(6);
+        table.now += 100_000;
+        return {
+          increment: (state, sink) => increment(table, state, sink),
+          judge: (rows) => expect(kept(rows)).toEqual(table.rows),
+        };
+      });
+    },
+  );
 
   test('from a value beyond the mark leaves the mark where it was; from an earlier one it has the rows again', async () => {
     const table = await openTable(7);
@@ -245,25 +249,29 @@ describe('A5 an incremental export', () => {
     ['a file without rows', 'rows\n', {}, 0],
     ['no file', undefined, {}, 0],
     ['a file with rows, from a time on', 'rows\n1\n', { from: '2026-01-01T00:00:00Z' }, 0],
-  ])('D3 that appends to %s without a mark warns of rows that may be there twice', async (_, text, first, warnings) => {
-    const table = await openTable(12);
-    const path = join(temporaryFolder(), 'rows.txt');
-    if (text !== undefined) writeFileSync(path, text);
-    const source = entriesOf(table).pipePages(
-      map(({ id }) => String(id)),
-      { schema: { columns: [] }, version: '1' },
-    );
-    const state = memoryState();
-    const warned: string[] = [];
-    for (const incremental of [first, {}])
-      await exportTo(source, fileSink(textFormat, { path, ifExists: 'append' }), {
-        state,
-        incremental,
-        onWarning: (message) => warned.push(message),
-      }).run();
-    expect(warned).toHaveLength(warnings);
-    for (const warning of warned) expect(warning).toContain(`${path} has rows, and no export with this definition`);
-  });
+  ])(
+    'D3 that appends to %s without a mark warns of rows that may be there twice',
+    { tags: ['slow'] },
+    async (_, text, first, warnings) => {
+      const table = await openTable(12);
+      const path = join(temporaryFolder(), 'rows.txt');
+      if (text !== undefined) writeFileSync(path, text);
+      const source = entriesOf(table).pipePages(
+        map(({ id }) => String(id)),
+        { schema: { columns: [] }, version: '1' },
+      );
+      const state = memoryState();
+      const warned: string[] = [];
+      for (const incremental of [first, {}])
+        await exportTo(source, fileSink(textFormat, { path, ifExists: 'append' }), {
+          state,
+          incremental,
+          onWarning: (message) => warned.push(message),
+        }).run();
+      expect(warned).toHaveLength(warnings);
+      for (const warning of warned) expect(warning).toContain(`${path} has rows, and no export with this definition`);
+    },
+  );
 
   test('is refused where rows would be missed', async () => {
     const table = await openTable(8);
@@ -305,6 +313,7 @@ describe('A5 an incremental export', () => {
 
   test.each([[11], [13]])(
     'that was interrupted is resumed, or begun anew at the mark, after %i hours: no row is missed',
+    { tags: ['slow'] },
     async (hours) => {
       const table = await openTable(11);
       const path = join(temporaryFolder(), 'rows.txt');

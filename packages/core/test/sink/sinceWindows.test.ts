@@ -265,7 +265,7 @@ describe('R7 windows', () => {
     expect(archive.windowsAfter(before)).toEqual([`${end} ${iso(archive.now - 60_000 + 2 * day)}`]);
   });
 
-  test('R7 of each parent begin at its own mark, or where all are to begin', async () => {
+  test('R7 of each parent begin at its own mark, or where all are to begin', { tags: ['slow'] }, async () => {
     const archive = await filled(5);
     archive.groups = ['a', 'b'];
     const source = openRows(archive, { each: true, since: { paging: offsets } });
@@ -291,7 +291,7 @@ describe('R7 windows', () => {
     expect(again).toEqual(archive.all.filter(({ updated }) => updated >= '2026-01-05'));
   });
 
-  test('R7 keep each request below the rows that an API lists', async () => {
+  test('R7 keep each request below the rows that an API lists', { tags: ['slow'] }, async () => {
     const archive = await filled(12);
     archive.limit = 64;
     const whole = openRows(archive, { since: { paging: offsets, windows: { to: 'to', step: '30d' } } });
@@ -304,28 +304,32 @@ describe('R7 windows', () => {
     expect(await increment(divided, memoryState())).toEqual(archive.all);
   });
 
-  test('R7 end with the open one, which has what moves out of the others, whatever the concurrency', async () => {
-    const archive = await filled(9);
-    let responses = 0;
-    archive.beforeResponse = () => {
-      responses += 1;
-      archive.now += 1_000;
-      if (responses % 5 === 0) archive.put(responses % 200);
-    };
-    const source = openRows(archive, { since: { paging: byPage({ param: 'page' }), order: 'newest-first' } });
-    const from = openRows(archive);
-    const pages: Row[][] = [];
-    for await (const { items } of from.pages({ concurrency: 4 })) pages.push([...items]);
-    expect(kept(pages.flat())).toEqual(archive.all);
-    archive.order = 'newest-first';
-    const before = archive.asked.length;
-    for await (const page of source.pages({ concurrency: 4 })) void page;
-    const windows = archive.windowsAfter(before);
-    const open = [...new Set(windows)].at(-1)!;
-    expect(windows.slice(windows.indexOf(open)).every((each) => each === open)).toBe(true);
-  });
+  test(
+    'R7 end with the open one, which has what moves out of the others, whatever the concurrency',
+    { tags: ['slow'] },
+    async () => {
+      const archive = await filled(9);
+      let responses = 0;
+      archive.beforeResponse = () => {
+        responses += 1;
+        archive.now += 1_000;
+        if (responses % 5 === 0) archive.put(responses % 200);
+      };
+      const source = openRows(archive, { since: { paging: byPage({ param: 'page' }), order: 'newest-first' } });
+      const from = openRows(archive);
+      const pages: Row[][] = [];
+      for await (const { items } of from.pages({ concurrency: 4 })) pages.push([...items]);
+      expect(kept(pages.flat())).toEqual(archive.all);
+      archive.order = 'newest-first';
+      const before = archive.asked.length;
+      for await (const page of source.pages({ concurrency: 4 })) void page;
+      const windows = archive.windowsAfter(before);
+      const open = [...new Set(windows)].at(-1)!;
+      expect(windows.slice(windows.indexOf(open)).every((each) => each === open)).toBe(true);
+    },
+  );
 
-  test('R7 hold the mark at the first one that lacks rows', async () => {
+  test('R7 hold the mark at the first one that lacks rows', { tags: ['slow'] }, async () => {
     const archive = await filled(9);
     archive.put(215);
     const source = openRows(archive, { each: true });
@@ -393,7 +397,7 @@ describe('R7 windows', () => {
     ]);
   });
 
-  test('R7 whose ends the API takes to be inclusive, or ignores, have each row once', async () => {
+  test('R7 whose ends the API takes to be inclusive, or ignores, have each row once', { tags: ['slow'] }, async () => {
     const archive = await filled(5);
     for (const isInclusive of [true, false]) {
       archive.isInclusive = isInclusive;

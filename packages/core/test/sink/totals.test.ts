@@ -323,28 +323,32 @@ describe('R4 a listing for each row of another one', () => {
     ['is incomplete', 20, {}, { isIncomplete: true, shortOfTotal: { total: 20, listed: 7 } }],
     ['is complete where that is allowed', 20, { requireTotal: false }, { isIncomplete: false }],
     ['is complete with all parents', 7, {}, { isIncomplete: false }],
-  ])('%s for a sink that replaces rows, also after an interruption', async (_, parents, options, end) => {
-    const { source } = await openEach({ parents, children: 2 });
-    for (const pages of [0, 1, 4, 6]) {
-      const recording = recordingSink<object>();
-      const ends: WalkEnd[] = [];
-      const sink: Sink<object> = {
-        ...recording,
-        isRefreshed: true,
-        async open(context) {
-          const writer = await recording.open(context);
-          const seal: typeof writer.seal = (given) => {
-            ends.push(given);
-            return writer.seal(given);
-          };
-          return { ...writer, seal };
-        },
-      };
-      const all = { ...options, state: memoryState(), commitEvery: 1 };
-      const run = () => exportTo(source, sink, all).run();
-      if (pages > 0) expect(await killedAtPage(recording, pages, run)).toBe(true);
-      await run();
-      expect(ends).toEqual([end]);
-    }
-  });
+  ])(
+    '%s for a sink that replaces rows, also after an interruption',
+    { tags: ['slow'] },
+    async (_, parents, options, end) => {
+      const { source } = await openEach({ parents, children: 2 });
+      for (const pages of [0, 1, 4, 6]) {
+        const recording = recordingSink<object>();
+        const ends: WalkEnd[] = [];
+        const sink: Sink<object> = {
+          ...recording,
+          isRefreshed: true,
+          async open(context) {
+            const writer = await recording.open(context);
+            const seal: typeof writer.seal = (given) => {
+              ends.push(given);
+              return writer.seal(given);
+            };
+            return { ...writer, seal };
+          },
+        };
+        const all = { ...options, state: memoryState(), commitEvery: 1 };
+        const run = () => exportTo(source, sink, all).run();
+        if (pages > 0) expect(await killedAtPage(recording, pages, run)).toBe(true);
+        await run();
+        expect(ends).toEqual([end]);
+      }
+    },
+  );
 });

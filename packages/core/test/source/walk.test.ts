@@ -417,14 +417,18 @@ describe('a walk', () => {
     expect(largest).toBeLessThan(400);
   });
 
-  test('P8 a partition waits for a much longer one once what is done before takes a gibibyte', async () => {
-    const text = 'x'.repeat(20_000);
-    const { ahead } = await walkBesideSlowOne((partition) =>
-      Array.from({ length: 2_000 }, (_, row) => ({ row: `${partition}.${row} ${text}` })),
-    );
-    expect(ahead).toBeGreaterThan(25);
-    expect(ahead).toBeLessThan(25 + 4 * 4);
-  });
+  test(
+    'P8 a partition waits for a much longer one once what is done before takes a gibibyte',
+    { tags: ['slow'] },
+    async () => {
+      const text = 'x'.repeat(20_000);
+      const { ahead } = await walkBesideSlowOne((partition) =>
+        Array.from({ length: 2_000 }, (_, row) => ({ row: `${partition}.${row} ${text}` })),
+      );
+      expect(ahead).toBeGreaterThan(25);
+      expect(ahead).toBeLessThan(25 + 4 * 4);
+    },
+  );
 
   test(
     'P8 a walk with concurrency that is cut anywhere goes on from its position without losing or doubling a row',
@@ -631,41 +635,45 @@ describe('pipePages', () => {
     expect((await totals(source.pipePages(isOdd).pipePages(isOdd).pages()))[0]).toEqual([undefined, 3]);
   });
 
-  test('waits for operators that take their time, and stops them when the walk is stopped', async () => {
-    const { list } = await startHoldings({ holdings: 250 });
-    const slow = list().pipePages(mergeMap((row) => timer(1).pipe(map(() => row))));
-    expect(await slow.toArray()).toHaveLength(250);
-    let isRunning = false;
-    const endless = list().pipePages(
-      mergeMap(() =>
-        NEVER.pipe(
-          tap({
-            subscribe: () => {
-              isRunning = true;
-            },
-            unsubscribe: () => {
-              isRunning = false;
-            },
-          }),
+  test(
+    'waits for operators that take their time, and stops them when the walk is stopped',
+    { tags: ['slow'] },
+    async () => {
+      const { list } = await startHoldings({ holdings: 250 });
+      const slow = list().pipePages(mergeMap((row) => timer(1).pipe(map(() => row))));
+      expect(await slow.toArray()).toHaveLength(250);
+      let isRunning = false;
+      const endless = list().pipePages(
+        mergeMap(() =>
+          NEVER.pipe(
+            tap({
+              subscribe: () => {
+                isRunning = true;
+              },
+              unsubscribe: () => {
+                isRunning = false;
+              },
+            }),
+          ),
         ),
-      ),
-    );
-    const pages = endless.pages()[Symbol.asyncIterator]();
-    const pending = pages.next();
-    await expect.poll(() => isRunning).toBe(true);
-    await pages.return();
-    expect(await pending).toEqual({ done: true, value: undefined });
-    expect(isRunning).toBe(false);
-    // Nor does one begin for a page that comes at the moment of the stop.
-    for (let turns = 0; turns < 40; turns += 1) {
-      const stopped = endless.pages()[Symbol.asyncIterator]();
-      void stopped.next();
-      for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-      await stopped.return();
-      await new Promise((resolve) => setImmediate(resolve));
+      );
+      const pages = endless.pages()[Symbol.asyncIterator]();
+      const pending = pages.next();
+      await expect.poll(() => isRunning).toBe(true);
+      await pages.return();
+      expect(await pending).toEqual({ done: true, value: undefined });
       expect(isRunning).toBe(false);
-    }
-  });
+      // Nor does one begin for a page that comes at the moment of the stop.
+      for (let turns = 0; turns < 40; turns += 1) {
+        const stopped = endless.pages()[Symbol.asyncIterator]();
+        void stopped.next();
+        for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        await stopped.return();
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(isRunning).toBe(false);
+      }
+    },
+  );
 });
 
 describe('a flow', () => {

@@ -27,7 +27,7 @@ async function exportOnce(listing: Listing, state: StateStore, path: string, sto
 }
 
 describe('a generation of many changes', () => {
-  test('C6 is emitted in pages, of which the last one says how the poll ended', async () => {
+  test('C6 is emitted in pages, of which the last one says how the poll ended', { tags: ['slow'] }, async () => {
     const state = memoryState();
     const listing = new Listing(rows, 5_000);
     const source = watched(listing, state);
@@ -39,7 +39,7 @@ describe('a generation of many changes', () => {
     expect(pages.flatMap(({ items }) => items.map(({ key }) => key))).toEqual(ids);
   });
 
-  test('C6 resumes within it, at the position of any page', async () => {
+  test('C6 resumes within it, at the position of any page', { tags: ['slow'] }, async () => {
     const state = memoryState();
     const listing = new Listing(rows, 5_000);
     const first: Page<Change<Row>>[] = [];

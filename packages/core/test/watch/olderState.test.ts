@@ -102,31 +102,35 @@ function filesIn(folder: string): Readonly<Record<string, string>> {
 }
 
 describe.each(Object.entries(runs))('C6 a file of changes %s', (_, run) => {
-  test('that is newer than its state is refused and unchanged, and a new one goes on when it is moved away', async () => {
-    const path = join(temporaryFolder(), 'changes');
-    const listing = new Listing(rowsOf('a', 'b'));
-    await run({ path, listing });
-    cpSync(`${path}.sluice`, `${path}.backup`, { recursive: true });
-    for (const status of ['1', '2', '3']) {
-      listing.set('a', status);
+  test(
+    'that is newer than its state is refused and unchanged, and a new one goes on when it is moved away',
+    { tags: ['slow'] },
+    async () => {
+      const path = join(temporaryFolder(), 'changes');
+      const listing = new Listing(rowsOf('a', 'b'));
       await run({ path, listing });
-    }
-    const newer = readFileSync(path, 'utf8');
-    replaceFolder(`${path}.backup`, `${path}.sluice`);
-    listing.set('a', '4');
-    const { fetches } = listing;
-    await expect(run({ path, listing })).rejects.toMatchObject({
-      code: 'checkpoint',
-      message: expect.stringMatching(/changes is newer than its state, .* move the file away/),
-      advice: [],
-    });
-    expect(readFileSync(path, 'utf8')).toBe(newer);
-    expect(filesIn(`${path}.sluice`)).toEqual(filesIn(`${path}.backup`));
-    expect(listing.fetches).toBe(fetches);
-    renameSync(path, `${path}.1`);
-    await run({ path, listing });
-    expect(readFileSync(path, 'utf8')).toMatch(/ {2}4|changed/);
-  });
+      cpSync(`${path}.sluice`, `${path}.backup`, { recursive: true });
+      for (const status of ['1', '2', '3']) {
+        listing.set('a', status);
+        await run({ path, listing });
+      }
+      const newer = readFileSync(path, 'utf8');
+      replaceFolder(`${path}.backup`, `${path}.sluice`);
+      listing.set('a', '4');
+      const { fetches } = listing;
+      await expect(run({ path, listing })).rejects.toMatchObject({
+        code: 'checkpoint',
+        message: expect.stringMatching(/changes is newer than its state, .* move the file away/),
+        advice: [],
+      });
+      expect(readFileSync(path, 'utf8')).toBe(newer);
+      expect(filesIn(`${path}.sluice`)).toEqual(filesIn(`${path}.backup`));
+      expect(listing.fetches).toBe(fetches);
+      renameSync(path, `${path}.1`);
+      await run({ path, listing });
+      expect(readFileSync(path, 'utf8')).toMatch(/ {2}4|changed/);
+    },
+  );
 
   test('has the lines of a killed run once', async () => {
     const path = join(temporaryFolder(), 'changes');
@@ -157,7 +161,7 @@ describe.each(Object.entries(runs))('C6 a file of changes %s', (_, run) => {
     expect(readFileSync(path, 'utf8')).toBe(newer);
   });
 
-  test('whose name leads to a folder is refused without the advice to start over', async () => {
+  test('whose name leads to a folder is refused without the advice to start over', { tags: ['slow'] }, async () => {
     const path = join(temporaryFolder(), 'changes');
     const listing = new Listing(rowsOf('a', 'b'));
     await run({ path, listing });
@@ -170,7 +174,7 @@ describe.each(Object.entries(runs))('C6 a file of changes %s', (_, run) => {
     });
   });
 
-  test('is unchanged if only a part of its state is older', async () => {
+  test('is unchanged if only a part of its state is older', { tags: ['slow'] }, async () => {
     for (const part of ['checkpoint', 'watch.log']) {
       const path = join(temporaryFolder(), 'changes');
       const listing = new Listing(rowsOf('a', 'b'));
@@ -186,33 +190,37 @@ describe.each(Object.entries(runs))('C6 a file of changes %s', (_, run) => {
   });
 });
 
-test('C6 a file of a snapshot with several pages has the lines of a killed run once, whichever page it was at', async () => {
-  const rows = rowsOf(...Array.from({ length: 20_001 }, (_, at) => String(at)));
-  const watchLarge = watchPlainly(changeLines);
-  for (const page of [1, 3]) {
-    const path = join(temporaryFolder(), 'changes');
-    const listing = new Listing(rows, rows.length);
-    let pages = 0;
-    let size = 0;
-    const fileSystem: FileSystem = {
-      ...nodeFileSystem,
-      // After each page the name of the file is checked: its rows are written, and not committed.
-      identity: (name) => {
-        if (name === path && statSync(path).size > size) {
-          ({ size } = statSync(path));
-          if ((pages += 1) === page) replaceFolder(`${path}.sluice`, `${path}.killed`);
-        }
-        return nodeFileSystem.identity(name);
-      },
-    };
-    await watchLarge({ path, listing, fileSystem });
-    expect(pages).toBeGreaterThanOrEqual(3);
-    const whole = readFileSync(path, 'utf8');
-    replaceFolder(`${path}.killed`, `${path}.sluice`);
-    await watchLarge({ path, listing });
-    expect(readFileSync(path, 'utf8') === whole).toBe(true);
-    replaceFolder(`${path}.killed`, `${path}.sluice`);
-    appendFileSync(path, '{}\n');
-    await expect(watchLarge({ path, listing })).rejects.toThrow('does not know the last 1 of its lines');
-  }
-});
+test(
+  'C6 a file of a snapshot with several pages has the lines of a killed run once, whichever page it was at',
+  { tags: ['slow'] },
+  async () => {
+    const rows = rowsOf(...Array.from({ length: 20_001 }, (_, at) => String(at)));
+    const watchLarge = watchPlainly(changeLines);
+    for (const page of [1, 3]) {
+      const path = join(temporaryFolder(), 'changes');
+      const listing = new Listing(rows, rows.length);
+      let pages = 0;
+      let size = 0;
+      const fileSystem: FileSystem = {
+        ...nodeFileSystem,
+        // After each page the name of the file is checked: its rows are written, and not committed.
+        identity: (name) => {
+          if (name === path && statSync(path).size > size) {
+            ({ size } = statSync(path));
+            if ((pages += 1) === page) replaceFolder(`${path}.sluice`, `${path}.killed`);
+          }
+          return nodeFileSystem.identity(name);
+        },
+      };
+      await watchLarge({ path, listing, fileSystem });
+      expect(pages).toBeGreaterThanOrEqual(3);
+      const whole = readFileSync(path, 'utf8');
+      replaceFolder(`${path}.killed`, `${path}.sluice`);
+      await watchLarge({ path, listing });
+      expect(readFileSync(path, 'utf8') === whole).toBe(true);
+      replaceFolder(`${path}.killed`, `${path}.sluice`);
+      appendFileSync(path, '{}\n');
+      await expect(watchLarge({ path, listing })).rejects.toThrow('does not know the last 1 of its lines');
+    }
+  },
+);

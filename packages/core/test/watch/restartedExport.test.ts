@@ -69,27 +69,40 @@ describe('C7 an export that starts over begins its watch anew', () => {
     expect(await told(false)).toEqual([]);
   });
 
-  test('whatever is left of it: damaged, of another listing, or made with another key', async () => {
-    const listing = new Listing(rowsOf('a'));
-    const folder = join(temporaryFolder(), 'state');
-    const path = join(folder, '..', 'changes');
-    const start = (restart: boolean): Promise<string[]> => run(listing, { state: fileState(folder), path, restart });
-    await start(false);
-    // The second time it is one that was begun anew itself.
-    for (let time = 1; time <= 2; time += 1) {
-      writeFileSync(join(folder, 'watch.log'), 'sluice-state 1\ndamaged\ndamaged\n');
-      await expect(start(false)).rejects.toThrow(/is damaged/);
+  test(
+    'whatever is left of it: damaged, of another listing, or made with another key',
+    { tags: ['slow'] },
+    async () => {
+      const listing = new Listing(rowsOf('a'));
+      const folder = join(temporaryFolder(), 'state');
+      const path = join(folder, '..', 'changes');
+      const start = (restart: boolean): Promise<string[]> => run(listing, { state: fileState(folder), path, restart });
+      await start(false);
+      // The second time it is one that was begun anew itself.
+      for (let time = 1; time <= 2; time += 1) {
+        writeFileSync(join(folder, 'watch.log'), 'sluice-state 1\ndamaged\ndamaged\n');
+        await expect(start(false)).rejects.toThrow(/is damaged/);
+        expect(await start(true)).toEqual(['initial a']);
+        expect(await start(false)).toEqual(['initial a']);
+      }
+      await fileState(folder)
+        .log('watch')
+        .replace([
+          {
+            base: 1,
+            watch: 'another',
+            history: 'x',
+            generation: 3,
+            observedAt: '',
+            committed: 3,
+            size: 0,
+            missing: {},
+          },
+        ]);
       expect(await start(true)).toEqual(['initial a']);
       expect(await start(false)).toEqual(['initial a']);
-    }
-    await fileState(folder)
-      .log('watch')
-      .replace([
-        { base: 1, watch: 'another', history: 'x', generation: 3, observedAt: '', committed: 3, size: 0, missing: {} },
-      ]);
-    expect(await start(true)).toEqual(['initial a']);
-    expect(await start(false)).toEqual(['initial a']);
-  });
+    },
+  );
 
   test('once: what it has found comes again until it was taken, and a place in another history is none', async () => {
     const state = memoryState();

@@ -94,20 +94,24 @@ describe('a watch that polls once at a time, as under cron', () => {
     expect((await run(8)).told.flat()).toEqual([]);
   });
 
-  test('C3 holds what is missing from an empty listing for three runs, and forgets it when the rows are back', async () => {
-    const listing = new Listing(rowsOf(...ids), 7);
-    const run = cron(listing);
-    await run(1);
-    const { rows } = listing;
-    listing.rows = [];
-    const held = await run(2);
-    expect([held.told.flat(), held.health.at(-1)?.held]).toEqual([[], 20]);
-    listing.rows = rows;
-    expect((await run(1)).told.flat()).toEqual([]);
-    listing.rows = [row('a', 'error')];
-    const { told } = await run(4);
-    expect(told).toEqual([['changed a: active -> error'], [], ids.slice(1).map((id) => `removed ${id}`), []]);
-  });
+  test(
+    'C3 holds what is missing from an empty listing for three runs, and forgets it when the rows are back',
+    { tags: ['slow'] },
+    async () => {
+      const listing = new Listing(rowsOf(...ids), 7);
+      const run = cron(listing);
+      await run(1);
+      const { rows } = listing;
+      listing.rows = [];
+      const held = await run(2);
+      expect([held.told.flat(), held.health.at(-1)?.held]).toEqual([[], 20]);
+      listing.rows = rows;
+      expect((await run(1)).told.flat()).toEqual([]);
+      listing.rows = [row('a', 'error')];
+      const { told } = await run(4);
+      expect(told).toEqual([['changed a: active -> error'], [], ids.slice(1).map((id) => `removed ${id}`), []]);
+    },
+  );
 
   test('C3 holds them for twice the rate, however quickly one run follows another', async () => {
     const listing = new Listing(rowsOf(...ids), 7);

@@ -114,7 +114,7 @@ describe.each(Object.entries(rotations))('C6 a file of changes that is %s', (_, 
     expect(changesIn(readFileSync(`${path}.2`, 'utf8'))).toHaveLength(5);
   });
 
-  test('while the watch is not running goes on in a new one', async () => {
+  test('while the watch is not running goes on in a new one', { tags: ['slow'] }, async () => {
     const path = join(temporaryFolder(), 'changes.jsonl');
     const listing = movingListing();
     await watchInto(path, { listing, polls: 3 });
@@ -132,6 +132,7 @@ describe.each(Object.entries(rotations))('C6 a file of changes that is %s', (_, 
 
   test.each(['before', 'after'] as const)(
     '%s rows are written to it that are not committed, which go into the new one',
+    { tags: ['slow'] },
     async (when) => {
       for (const nth of [1, 2, 4]) {
         const path = join(temporaryFolder(), 'changes.jsonl');
@@ -182,23 +183,29 @@ describe('E6 a file of changes that is changed in another way', () => {
       renameSync(`${path}.other`, path);
     },
   };
-  test.each(Object.entries(edits))('%s, is an error while the watch runs, and no change is lost', async (_, edit) => {
-    const path = join(temporaryFolder(), 'changes.jsonl');
-    const listing = movingListing();
-    const move = listing.onFetch;
-    let before = '';
-    listing.onFetch = (fetch) => {
-      if (fetch.page === 0 && fetch.walk === 5 && before === '') {
-        before = readFileSync(path, 'utf8');
-        edit(path);
-      }
-      return move(fetch);
-    };
-    await expect(watchInto(path, { listing, polls: 6 })).rejects.toThrow(/Move (it|that one) away, then run it again/);
-    renameSync(path, `${path}.edited`);
-    await watchInto(path, { listing, polls: 1 });
-    new FoldedChanges<Row>().take([...changesIn(before), ...changesIn(readFileSync(path, 'utf8'))]);
-  });
+  test.each(Object.entries(edits))(
+    '%s, is an error while the watch runs, and no change is lost',
+    { tags: ['slow'] },
+    async (_, edit) => {
+      const path = join(temporaryFolder(), 'changes.jsonl');
+      const listing = movingListing();
+      const move = listing.onFetch;
+      let before = '';
+      listing.onFetch = (fetch) => {
+        if (fetch.page === 0 && fetch.walk === 5 && before === '') {
+          before = readFileSync(path, 'utf8');
+          edit(path);
+        }
+        return move(fetch);
+      };
+      await expect(watchInto(path, { listing, polls: 6 })).rejects.toThrow(
+        /Move (it|that one) away, then run it again/,
+      );
+      renameSync(path, `${path}.edited`);
+      await watchInto(path, { listing, polls: 1 });
+      new FoldedChanges<Row>().take([...changesIn(before), ...changesIn(readFileSync(path, 'utf8'))]);
+    },
+  );
 
   test.each(['overwritten in place', 'cut in its middle', 'replaced by another'])(
     '%s, is an error when the watch starts, and nothing is touched',

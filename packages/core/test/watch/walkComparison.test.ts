@@ -96,7 +96,7 @@ describe('a walk is compared with the accepted rows', () => {
     expect(inShort(walked(snapshot, rowsOf('a', 'b', 'c')))).toBe('');
   });
 
-  test('as two maps would be, whatever came, moved and went between walks', () => {
+  test('as two maps would be, whatever came, moved and went between walks', { tags: ['slow'] }, () => {
     const walk = fc.record({
       rows: fc.array(fc.tuple(fc.constantFrom(...'abcdefgh'), fc.constantFrom('active', 'error')), { maxLength: 10 }),
       /** What is dropped half-way says nothing. */

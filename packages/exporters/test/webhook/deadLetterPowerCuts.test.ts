@@ -57,6 +57,7 @@ test.each([
   ["another export's file", [90, 91]],
 ])(
   'W9 %s is cut at any call of an export: what was filed is there, what comes next is glued to nothing',
+  { tags: ['slow'] },
   async (_, others) => {
     const prepared = async (...hook: Parameters<typeof simulatedDisk>): Promise<SimulatedDisk> => {
       const disk = freshDisk();
@@ -95,30 +96,34 @@ test.each([
   },
 );
 
-test('W9 any sequence of exports, kills and power cuts keeps every letter that was committed, each once and whole', async () => {
-  const step = fc.record({
-    after: fc.nat({ max: 60 }),
-    letters: fc.nat({ max: 5 }),
-    mode: fc.oneof(fc.constantFrom('killed', 'all', 'dropped', 'names', 'bytes'), fc.record({ seed: fc.nat() })),
-  });
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
-      let disk: SimulatedDisk = freshDisk();
-      const memory: Memory = { position: undefined, committed: [], filed: [] };
-      let n = 0;
-      for (const { after, letters, mode } of steps) {
-        const running = disk.restart('killed', (call) => (call.n === after + 1 ? { cut: 'after' } : undefined));
-        await run(
-          running,
-          memory,
-          Array.from({ length: letters }, () => (n += 1)),
-        ).catch(() => undefined);
-        disk = running.restart(mode);
-        expect((await idsOn(disk)).slice(0, memory.filed.length)).toEqual(memory.filed);
-      }
-      await run(disk, memory, [1_001, 1_002]);
-      expect(await idsOn(disk)).toEqual(memory.committed);
-    }),
-    { numRuns: casesOf(200) },
-  );
-});
+test(
+  'W9 any sequence of exports, kills and power cuts keeps every letter that was committed, each once and whole',
+  { tags: ['slow'] },
+  async () => {
+    const step = fc.record({
+      after: fc.nat({ max: 60 }),
+      letters: fc.nat({ max: 5 }),
+      mode: fc.oneof(fc.constantFrom('killed', 'all', 'dropped', 'names', 'bytes'), fc.record({ seed: fc.nat() })),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
+        let disk: SimulatedDisk = freshDisk();
+        const memory: Memory = { position: undefined, committed: [], filed: [] };
+        let n = 0;
+        for (const { after, letters, mode } of steps) {
+          const running = disk.restart('killed', (call) => (call.n === after + 1 ? { cut: 'after' } : undefined));
+          await run(
+            running,
+            memory,
+            Array.from({ length: letters }, () => (n += 1)),
+          ).catch(() => undefined);
+          disk = running.restart(mode);
+          expect((await idsOn(disk)).slice(0, memory.filed.length)).toEqual(memory.filed);
+        }
+        await run(disk, memory, [1_001, 1_002]);
+        expect(await idsOn(disk)).toEqual(memory.committed);
+      }),
+      { numRuns: casesOf(200) },
+    );
+  },
+);

@@ -81,70 +81,82 @@ describe('W2 the changes of a watch', () => {
     ['goes back', { a: 'error', b: 'error' }, { a: 'active', b: 'paused' }],
     ['was gone', { b: 'active' }, { a: 'paused', b: 'active' }],
     ['was added', { a: 'error', b: 'active', c: 'active' }, { a: 'paused', b: 'active', c: 'error' }],
-  ])('have ids of their own after an older state is restored, where a row %s', async (_, lost, later) => {
-    const folder = temporaryFolder();
-    const [state, backup] = [join(folder, 'state'), join(folder, 'backup')];
-    const { url, sent } = await openService<Change<Row>>();
-    const watched = new Watched();
-    await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
-    cpSync(state, backup, { recursive: true });
-    watched.statuses = lost;
-    await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
-    rmSync(state, { recursive: true });
-    cpSync(backup, state, { recursive: true });
-    watched.statuses = later;
-    await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
-    expect(new Set(idsOf(sent)).size).toBe(sent.length);
-    const differing = Object.entries(later).filter(([, status]) => status !== 'active');
-    expect(heldBy(sent)).toMatchObject(Object.fromEntries(differing));
-  });
+  ])(
+    'have ids of their own after an older state is restored, where a row %s',
+    { tags: ['slow'] },
+    async (_, lost, later) => {
+      const folder = temporaryFolder();
+      const [state, backup] = [join(folder, 'state'), join(folder, 'backup')];
+      const { url, sent } = await openService<Change<Row>>();
+      const watched = new Watched();
+      await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
+      cpSync(state, backup, { recursive: true });
+      watched.statuses = lost;
+      await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
+      rmSync(state, { recursive: true });
+      cpSync(backup, state, { recursive: true });
+      watched.statuses = later;
+      await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
+      expect(new Set(idsOf(sent)).size).toBe(sent.length);
+      const differing = Object.entries(later).filter(([, status]) => status !== 'active');
+      expect(heldBy(sent)).toMatchObject(Object.fromEntries(differing));
+    },
+  );
 
-  test('tell a service all rows once a restored state starts over, also one that is again as the backup has it', async () => {
-    const folder = temporaryFolder();
-    const [state, backup] = [join(folder, 'state'), join(folder, 'backup')];
-    const { url, sent } = await openService<Change<Row>>();
-    const watched = new Watched();
-    await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
-    cpSync(state, backup, { recursive: true });
-    watched.statuses = { a: 'error', b: 'active' };
-    await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
-    rmSync(state, { recursive: true });
-    cpSync(backup, state, { recursive: true });
-    watched.statuses = { a: 'active', b: 'active' };
-    await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
-    expect(heldBy(sent)).toEqual({ a: 'error', b: 'active' });
-    await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre, { restart: true });
-    expect(heldBy(sent)).toEqual(watched.statuses);
-  });
+  test(
+    'tell a service all rows once a restored state starts over, also one that is again as the backup has it',
+    { tags: ['slow'] },
+    async () => {
+      const folder = temporaryFolder();
+      const [state, backup] = [join(folder, 'state'), join(folder, 'backup')];
+      const { url, sent } = await openService<Change<Row>>();
+      const watched = new Watched();
+      await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
+      cpSync(state, backup, { recursive: true });
+      watched.statuses = { a: 'error', b: 'active' };
+      await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
+      rmSync(state, { recursive: true });
+      cpSync(backup, state, { recursive: true });
+      watched.statuses = { a: 'active', b: 'active' };
+      await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
+      expect(heldBy(sent)).toEqual({ a: 'error', b: 'active' });
+      await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre, { restart: true });
+      expect(heldBy(sent)).toEqual(watched.statuses);
+    },
+  );
 
-  test('have ids of their own on two machines that have one state, after a restart, and after its loss', async () => {
-    const folder = temporaryFolder();
-    const [one, two, three] = [join(folder, 'one'), join(folder, 'two'), join(folder, 'three')];
-    const { url, sent } = await openService<Change<Row>>();
-    const watched = new Watched();
-    await watched.poll(one, webhookTo<Change<Row>>({ url }), asTheyAre);
-    cpSync(one, two, { recursive: true });
-    for (const [machine, status] of [
-      [one, 'error'],
-      [two, 'paused'],
-      [one, 'active'],
-    ] as const) {
-      watched.statuses = { a: status, b: 'active' };
-      await watched.poll(machine, webhookTo<Change<Row>>({ url }), asTheyAre);
-      expect(heldBy(sent)['a']).toBe(status);
-    }
-    await watched.poll(one, webhookTo<Change<Row>>({ url }), asTheyAre, { restart: true });
-    await watched.poll(three, webhookTo<Change<Row>>({ url }), asTheyAre);
-    expect(sent.filter(({ data }) => data.type === 'initial')).toHaveLength(6);
-    expect(new Set(idsOf(sent)).size).toBe(sent.length);
-    expect(heldBy(sent)).toEqual(watched.statuses);
-  });
+  test(
+    'have ids of their own on two machines that have one state, after a restart, and after its loss',
+    { tags: ['slow'] },
+    async () => {
+      const folder = temporaryFolder();
+      const [one, two, three] = [join(folder, 'one'), join(folder, 'two'), join(folder, 'three')];
+      const { url, sent } = await openService<Change<Row>>();
+      const watched = new Watched();
+      await watched.poll(one, webhookTo<Change<Row>>({ url }), asTheyAre);
+      cpSync(one, two, { recursive: true });
+      for (const [machine, status] of [
+        [one, 'error'],
+        [two, 'paused'],
+        [one, 'active'],
+      ] as const) {
+        watched.statuses = { a: status, b: 'active' };
+        await watched.poll(machine, webhookTo<Change<Row>>({ url }), asTheyAre);
+        expect(heldBy(sent)['a']).toBe(status);
+      }
+      await watched.poll(one, webhookTo<Change<Row>>({ url }), asTheyAre, { restart: true });
+      await watched.poll(three, webhookTo<Change<Row>>({ url }), asTheyAre);
+      expect(sent.filter(({ data }) => data.type === 'initial')).toHaveLength(6);
+      expect(new Set(idsOf(sent)).size).toBe(sent.length);
+      expect(heldBy(sent)).toEqual(watched.statuses);
+    },
+  );
 
   test.each([
     ['rows that have fewer fields', ({ after }: Change<Row>): object[] => [{ status: after?.status }]],
     ['two records each', (change: Change<Row>): object[] => [change, { ...change, fields: [] }]],
     ['the same text', (): object[] => [{ text: 'Something has changed.' }]],
-  ])('arrive all, where an operator makes them into %s', async (_, make) => {
+  ])('arrive all, where an operator makes them into %s', { tags: ['slow'] }, async (_, make) => {
     const state = join(temporaryFolder(), 'state');
     const { url, sent } = await openService();
     const watched = new Watched();
@@ -195,52 +207,60 @@ describe('W2 the rows of a listing', () => {
     expect(new Set(idsOf(sent)).size).toBe(6);
   });
 
-  test('that an increment lists again unchanged have their id, and `full` begins anew', async () => {
-    const random = new Random(5);
-    const table = new ChangingTable(() => random.next());
-    for (let nth = 0; nth < 40; nth += 1) table.change();
-    await table.listen();
-    const { url, sent } = await openService<{ readonly id: number; readonly updated_at: string }>();
-    const state = memoryState();
-    const forwarded = async (incremental: ExportOptions['incremental']) => {
-      sent.length = 0;
-      await exportTo(entriesOf(table), webhookTo({ url }), { state, incremental }).run();
-      return new Map(sent.map(({ id, data }) => [`${data.id} ${data.updated_at}`, id]));
-    };
-    const first = await forwarded(true);
-    table.now += 3 * overlap;
-    for (let nth = 0; nth < 3; nth += 1) table.change();
-    const again = await forwarded({ from: '2026-01-01T00:00:00Z' });
-    const common = [...again].filter(([row]) => first.has(row));
-    expect(common.length).toBeGreaterThan(5);
-    for (const [row, id] of common) expect([row, id]).toEqual([row, first.get(row)]);
-    expect(again.size).toBeGreaterThan(common.length);
-    const ids = new Set([...first.values(), ...again.values()]);
-    const all = await forwarded({ full: true });
-    expect([...all.values()].filter((id) => ids.has(id))).toEqual([]);
-    // From now on these are known.
-    const later = await forwarded({ from: '2026-01-01T00:00:00Z' });
-    expect([...later].filter(([row]) => all.has(row)).every(([row, id]) => all.get(row) === id)).toBe(true);
-  });
+  test(
+    'that an increment lists again unchanged have their id, and `full` begins anew',
+    { tags: ['slow'] },
+    async () => {
+      const random = new Random(5);
+      const table = new ChangingTable(() => random.next());
+      for (let nth = 0; nth < 40; nth += 1) table.change();
+      await table.listen();
+      const { url, sent } = await openService<{ readonly id: number; readonly updated_at: string }>();
+      const state = memoryState();
+      const forwarded = async (incremental: ExportOptions['incremental']) => {
+        sent.length = 0;
+        await exportTo(entriesOf(table), webhookTo({ url }), { state, incremental }).run();
+        return new Map(sent.map(({ id, data }) => [`${data.id} ${data.updated_at}`, id]));
+      };
+      const first = await forwarded(true);
+      table.now += 3 * overlap;
+      for (let nth = 0; nth < 3; nth += 1) table.change();
+      const again = await forwarded({ from: '2026-01-01T00:00:00Z' });
+      const common = [...again].filter(([row]) => first.has(row));
+      expect(common.length).toBeGreaterThan(5);
+      for (const [row, id] of common) expect([row, id]).toEqual([row, first.get(row)]);
+      expect(again.size).toBeGreaterThan(common.length);
+      const ids = new Set([...first.values(), ...again.values()]);
+      const all = await forwarded({ full: true });
+      expect([...all.values()].filter((id) => ids.has(id))).toEqual([]);
+      // From now on these are known.
+      const later = await forwarded({ from: '2026-01-01T00:00:00Z' });
+      expect([...later].filter(([row]) => all.has(row)).every(([row, id]) => all.get(row) === id)).toBe(true);
+    },
+  );
 
-  test('of a parent have their id in the next increment, though parents before it are new', async () => {
-    const forge = new ChangingForge(4);
-    for (const name of ['m', 'n']) forge.add(name);
-    await forge.listen();
-    const { url, sent } = await openService<{ readonly table: string; readonly id: number; readonly text: string }>();
-    const state = memoryState();
-    const forwarded = async () => {
-      sent.length = 0;
-      const incremental = { from: '2020-01-01T00:00:00Z' };
-      await exportTo(forge.source(), webhookTo({ url }), { state, incremental }).run();
-      return new Map(sent.map(({ id, data }) => [`${data.table} ${data.id} ${data.text}`, id]));
-    };
-    const first = await forwarded();
-    forge.add('a');
-    const second = await forwarded();
-    expect(second.size).toBeGreaterThan(first.size);
-    for (const [row, id] of first) expect([row, second.get(row)]).toEqual([row, id]);
-  });
+  test(
+    'of a parent have their id in the next increment, though parents before it are new',
+    { tags: ['slow'] },
+    async () => {
+      const forge = new ChangingForge(4);
+      for (const name of ['m', 'n']) forge.add(name);
+      await forge.listen();
+      const { url, sent } = await openService<{ readonly table: string; readonly id: number; readonly text: string }>();
+      const state = memoryState();
+      const forwarded = async () => {
+        sent.length = 0;
+        const incremental = { from: '2020-01-01T00:00:00Z' };
+        await exportTo(forge.source(), webhookTo({ url }), { state, incremental }).run();
+        return new Map(sent.map(({ id, data }) => [`${data.table} ${data.id} ${data.text}`, id]));
+      };
+      const first = await forwarded();
+      forge.add('a');
+      const second = await forwarded();
+      expect(second.size).toBeGreaterThan(first.size);
+      for (const [row, id] of first) expect([row, second.get(row)]).toEqual([row, id]);
+    },
+  );
 });
 
 test.each([

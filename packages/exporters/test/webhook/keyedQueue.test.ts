@@ -60,7 +60,7 @@ test('as many run at once as may', async () => {
   expect(max).toBe(3);
 });
 
-test('a finished task is not kept in memory', async () => {
+test('a finished task is not kept in memory', { tags: ['slow'] }, async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const queue = new KeyedQueue(1);

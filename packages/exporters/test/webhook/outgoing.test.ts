@@ -33,7 +33,7 @@ describe('W2 the id of a row', () => {
     expect(idOf(row)).toBe(idOf(again, { scope: { page: 'another' } }));
   });
 
-  test('is another one as soon as anything differs', () => {
+  test('is another one as soon as anything differs', { tags: ['slow'] }, () => {
     const values = fc.jsonValue();
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.dictionary(fc.string(), values), values, (rows, key, row, other) => {

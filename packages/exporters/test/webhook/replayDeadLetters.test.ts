@@ -112,7 +112,7 @@ describe('W9 a fault of the endpoint ends a replay, and the next one goes on the
     [401, refusal(401)],
     [503, refusal(503)],
     ['a lost connection', new Error('reset')],
-  ])('%s', async (_, fault) => {
+  ])('%s', { tags: ['slow'] }, async (_, fault) => {
     const path = await filed(...[1, 2, 3, 4].map((n) => letterOf(n)));
     const first = endpoint((id) => (id === 'record-2' ? fault : undefined));
     await expect(replayDeadLetters(path, { send: first.send })).rejects.toBe(fault);
@@ -125,43 +125,47 @@ describe('W9 a fault of the endpoint ends a replay, and the next one goes on the
   });
 });
 
-test('W9 with some letters under way at once, each key keeps its order, also past refusals and an end', async () => {
-  const letters = Array.from({ length: 60 }, (_, n) =>
-    letterOf(n, { key: n % 5 === 0 ? null : `key-${String(n % 7)}` }),
-  );
-  const path = await filed(...letters);
-  const taken: string[] = [];
-  const tries = new Map<string, number>();
-  let running = 0;
-  let max = 0;
-  const send = async ({ id, signal }: ReplayMessage): Promise<void> => {
-    running += 1;
-    max = Math.max(max, running);
-    const n = Number(id.slice(7));
-    const attempt = (tries.get(id) ?? 0) + 1;
-    tries.set(id, attempt);
-    await new Promise((resolve) => setTimeout(resolve, (n * 7) % 11));
-    running -= 1;
-    signal.throwIfAborted();
-    if (n % 13 === 4 && attempt === 1) throw refusal(409);
-    if (n % 17 === 9 && attempt === 1) throw refusal(500);
-    taken.push(id);
-  };
-  let replays = 0;
-  for (; existsSync(path) && replays < 20; replays += 1)
-    await replayDeadLetters(path, { send, deliveries: 8 }).catch((error: unknown) => {
-      if (!(error instanceof HttpError)) throw error;
-    });
-  expect(replays).toBeGreaterThan(2);
-  expect(max).toBe(8);
-  const firsts = [...new Set(taken)];
-  expect(firsts).toHaveLength(60);
-  for (let key = 0; key < 7; key += 1) {
-    const own = letters.filter((letter) => letter.key === `key-${String(key)}`).map(({ id }) => id);
-    expect(firsts.filter((id) => own.includes(id))).toEqual(own);
-  }
-  expect(left(path)).toEqual([]);
-});
+test(
+  'W9 with some letters under way at once, each key keeps its order, also past refusals and an end',
+  { tags: ['slow'] },
+  async () => {
+    const letters = Array.from({ length: 60 }, (_, n) =>
+      letterOf(n, { key: n % 5 === 0 ? null : `key-${String(n % 7)}` }),
+    );
+    const path = await filed(...letters);
+    const taken: string[] = [];
+    const tries = new Map<string, number>();
+    let running = 0;
+    let max = 0;
+    const send = async ({ id, signal }: ReplayMessage): Promise<void> => {
+      running += 1;
+      max = Math.max(max, running);
+      const n = Number(id.slice(7));
+      const attempt = (tries.get(id) ?? 0) + 1;
+      tries.set(id, attempt);
+      await new Promise((resolve) => setTimeout(resolve, (n * 7) % 11));
+      running -= 1;
+      signal.throwIfAborted();
+      if (n % 13 === 4 && attempt === 1) throw refusal(409);
+      if (n % 17 === 9 && attempt === 1) throw refusal(500);
+      taken.push(id);
+    };
+    let replays = 0;
+    for (; existsSync(path) && replays < 20; replays += 1)
+      await replayDeadLetters(path, { send, deliveries: 8 }).catch((error: unknown) => {
+        if (!(error instanceof HttpError)) throw error;
+      });
+    expect(replays).toBeGreaterThan(2);
+    expect(max).toBe(8);
+    const firsts = [...new Set(taken)];
+    expect(firsts).toHaveLength(60);
+    for (let key = 0; key < 7; key += 1) {
+      const own = letters.filter((letter) => letter.key === `key-${String(key)}`).map(({ id }) => id);
+      expect(firsts.filter((id) => own.includes(id))).toEqual(own);
+    }
+    expect(left(path)).toEqual([]);
+  },
+);
 
 test('W9 a replay that is stopped ends at once with the reason, and what was taken stays noted', async () => {
   const path = await filed(...[1, 2, 3].map((n) => letterOf(n)));

@@ -94,6 +94,7 @@ test.each([
   ['with letters that are refused again', 1, ['record-1', 'record-4']],
 ])(
   'W9 a replay %s is cut at any call: nothing is lost, and nothing noted is sent again',
+  { tags: ['slow'] },
   async (_, deliveries, refuses) => {
     const dry = filed();
     const { left } = await new Endpoint(refuses).replay(dry, deliveries);
@@ -144,7 +145,7 @@ test('W9 a replay is killed at any call, and the next one is cut at any call', {
   }
 });
 
-test('W9 a replay is cut at any call, and then an export writes to the same file', async () => {
+test('W9 a replay is cut at any call, and then an export writes to the same file', { tags: ['slow'] }, async () => {
   const dry = filed();
   await new Endpoint().replay(dry, 1);
   const isNew = newStates();

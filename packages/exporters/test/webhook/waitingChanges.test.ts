@@ -81,7 +81,7 @@ describe('W1 changes wait in the spool while', () => {
     ['its connections break', 'reset'],
     ['it does not respond', 'never'],
     ['it wants a pause', { status: 429, retryAfter: 1 }],
-  ])('%s: polls go on, and each state that they saw arrives once, in order', async (_, answer) => {
+  ])('%s: polls go on, and each state that they saw arrives once, in order', { tags: ['slow'] }, async (_, answer) => {
     let isDown = true;
     const receiver = await openReceiver({ script: () => (isDown ? answer : 'ok') });
     const forwarded = new Forwarded(receiver, fileState(join(temporaryFolder(), 'state')), { timeout: 200 });
@@ -121,7 +121,7 @@ describe('W1 changes wait in the spool while', () => {
   );
 });
 
-test('a spool that is full makes the watch wait, which a warning says once', async () => {
+test('a spool that is full makes the watch wait, which a warning says once', { tags: ['slow'] }, async () => {
   let isDown = true;
   const receiver = await openReceiver({ script: () => (isDown ? { status: 503 } : 'ok') });
   const forwarded = new Forwarded(receiver, memoryState(), { maxSpool: 4_000 });
@@ -163,47 +163,55 @@ describe('W5 an endpoint that', () => {
 });
 
 describe('W1 a watch that is stopped while changes wait', () => {
-  test('lets the deliveries that are under way end, and the next run sends the others while it polls', async () => {
-    const answers = new Subject<void>();
-    const isAnswering = firstValueFrom(answers);
-    const stop = new AbortController();
-    const receiver = await openReceiver({ onRequest: () => isAnswering });
-    const forwarded = new Forwarded(receiver, fileState(join(temporaryFolder(), 'state')), { deliveries: 1 });
-    forwarded.onWalk = (walk) => {
-      if (walk === 6) stop.abort();
-    };
-    stop.signal.addEventListener('abort', () => answers.next());
-    await forwarded
-      .run({ polls: 20, signal: stop.signal })
-      .catch((error: unknown) => expect(error).toBe(stop.signal.reason));
-    const { requests } = receiver.counts;
-    expect(receiver.counts.accepted).toBe(requests);
-    await forwarded.run({ polls: 1 });
-    expect(receiver.counts).toMatchObject({ doubled: 0, differing: 0 });
-    const found = forwarded.statuses('a');
-    expect(found.slice(0, 5)).toEqual(upTo('a', 4));
-    expect(found.at(-1)).toBe(`a${String(forwarded.walks - 2)}`);
-  });
+  test(
+    'lets the deliveries that are under way end, and the next run sends the others while it polls',
+    { tags: ['slow'] },
+    async () => {
+      const answers = new Subject<void>();
+      const isAnswering = firstValueFrom(answers);
+      const stop = new AbortController();
+      const receiver = await openReceiver({ onRequest: () => isAnswering });
+      const forwarded = new Forwarded(receiver, fileState(join(temporaryFolder(), 'state')), { deliveries: 1 });
+      forwarded.onWalk = (walk) => {
+        if (walk === 6) stop.abort();
+      };
+      stop.signal.addEventListener('abort', () => answers.next());
+      await forwarded
+        .run({ polls: 20, signal: stop.signal })
+        .catch((error: unknown) => expect(error).toBe(stop.signal.reason));
+      const { requests } = receiver.counts;
+      expect(receiver.counts.accepted).toBe(requests);
+      await forwarded.run({ polls: 1 });
+      expect(receiver.counts).toMatchObject({ doubled: 0, differing: 0 });
+      const found = forwarded.statuses('a');
+      expect(found.slice(0, 5)).toEqual(upTo('a', 4));
+      expect(found.at(-1)).toBe(`a${String(forwarded.walks - 2)}`);
+    },
+  );
 
-  test('ends in time if the receiver is down, and the next run polls before it has sent them', async () => {
-    let isDown = true;
-    const stop = new AbortController();
-    const receiver = await openReceiver({ script: () => (isDown ? 'never' : 'ok') });
-    const forwarded = new Forwarded(receiver, fileState(join(temporaryFolder(), 'state')), { timeout: 300 });
-    forwarded.onWalk = (walk) => {
-      if (walk === 5) stop.abort();
-    };
-    await forwarded
-      .run({ polls: 20, signal: stop.signal })
-      .catch((error: unknown) => expect(error).toBe(stop.signal.reason));
-    const { walks } = forwarded;
-    forwarded.onWalk = (walk) => {
-      if (walk === walks + 2) isDown = false;
-    };
-    await forwarded.run({ polls: 4 });
-    const found = forwarded.statuses('a');
-    expect(found.slice(0, 4)).toEqual(upTo('a', 3));
-    expect(found.slice(-4)).toEqual(upTo('a', forwarded.walks - 2).slice(-4));
-    expect(receiver.counts.differing).toBe(0);
-  });
+  test(
+    'ends in time if the receiver is down, and the next run polls before it has sent them',
+    { tags: ['slow'] },
+    async () => {
+      let isDown = true;
+      const stop = new AbortController();
+      const receiver = await openReceiver({ script: () => (isDown ? 'never' : 'ok') });
+      const forwarded = new Forwarded(receiver, fileState(join(temporaryFolder(), 'state')), { timeout: 300 });
+      forwarded.onWalk = (walk) => {
+        if (walk === 5) stop.abort();
+      };
+      await forwarded
+        .run({ polls: 20, signal: stop.signal })
+        .catch((error: unknown) => expect(error).toBe(stop.signal.reason));
+      const { walks } = forwarded;
+      forwarded.onWalk = (walk) => {
+        if (walk === walks + 2) isDown = false;
+      };
+      await forwarded.run({ polls: 4 });
+      const found = forwarded.statuses('a');
+      expect(found.slice(0, 4)).toEqual(upTo('a', 3));
+      expect(found.slice(-4)).toEqual(upTo('a', forwarded.walks - 2).slice(-4));
+      expect(receiver.counts.differing).toBe(0);
+    },
+  );
 });

@@ -124,7 +124,7 @@ describe('a forward', () => {
     expect(receiver.counts).toMatchObject({ requests: 40, doubled: 0 });
   });
 
-  test('W7 requests no more pages than its deliveries can use', async () => {
+  test('W7 requests no more pages than its deliveries can use', { tags: ['slow'] }, async () => {
     let fetched = 0;
     const answers = new Subject<void>();
     const isAnswering = firstValueFrom(answers);
@@ -434,28 +434,32 @@ describe('W5 dead letters', () => {
     expect(error).toMatchObject({ code: 'sink', message: expect.stringContaining('deadLetter') });
   });
 
-  test('beyond the number that is allowed they end the export, which goes on with a higher one', async () => {
-    const receiver = await openReceiver(refusing(3, 5, 7, 9));
-    const state = fileState(join(temporaryFolder(), 'state'));
-    const deadLetter = join(temporaryFolder(), 'dead.jsonl');
-    const run = (maxDeadLetters: number) =>
-      exportTo(thingSource({ count: 20 }), webhookTo(receiver, { deadLetter, maxDeadLetters, deliveries: 1 }), {
-        state,
-      }).run();
-    expect(await faultOf(run(0))).toMatchObject({
-      message: expect.stringMatching(/and 0 before it: too many to continue\. Raise/),
-    });
-    expect(existsSync(deadLetter)).toBe(false);
-    expect(await faultOf(run(2))).toMatchObject({
-      code: 'sink',
-      message: expect.stringContaining('and 2 before it: too many to continue. See'),
-      details: { deadLetters: 2 },
-    });
-    expect(lettersIn(deadLetter)).toHaveLength(2);
-    expect(await run(4)).toMatchObject({ deadLetters: { count: 4 } });
-    expect(lettersIn(deadLetter).map(({ key }) => key)).toEqual([3, 5, 7, 9].map((n) => `thing ${n}`));
-    expect(receiver.counts).toMatchObject({ accepted: 16 });
-  });
+  test(
+    'beyond the number that is allowed they end the export, which goes on with a higher one',
+    { tags: ['slow'] },
+    async () => {
+      const receiver = await openReceiver(refusing(3, 5, 7, 9));
+      const state = fileState(join(temporaryFolder(), 'state'));
+      const deadLetter = join(temporaryFolder(), 'dead.jsonl');
+      const run = (maxDeadLetters: number) =>
+        exportTo(thingSource({ count: 20 }), webhookTo(receiver, { deadLetter, maxDeadLetters, deliveries: 1 }), {
+          state,
+        }).run();
+      expect(await faultOf(run(0))).toMatchObject({
+        message: expect.stringMatching(/and 0 before it: too many to continue\. Raise/),
+      });
+      expect(existsSync(deadLetter)).toBe(false);
+      expect(await faultOf(run(2))).toMatchObject({
+        code: 'sink',
+        message: expect.stringContaining('and 2 before it: too many to continue. See'),
+        details: { deadLetters: 2 },
+      });
+      expect(lettersIn(deadLetter)).toHaveLength(2);
+      expect(await run(4)).toMatchObject({ deadLetters: { count: 4 } });
+      expect(lettersIn(deadLetter).map(({ key }) => key)).toEqual([3, 5, 7, 9].map((n) => `thing ${n}`));
+      expect(receiver.counts).toMatchObject({ accepted: 16 });
+    },
+  );
 
   test.each([
     ['continue', [6, 8, 10], [4]],
@@ -610,7 +614,7 @@ describe('W1 a source without end', () => {
     expect(sequences).toEqual(Array.from({ length: receiver.counts.accepted }, (_, index) => index + 1));
   });
 
-  test('counts the dead letters that are there, and not those that were replayed', async () => {
+  test('counts the dead letters that are there, and not those that were replayed', { tags: ['slow'] }, async () => {
     const folder = temporaryFolder();
     const deadLetter = join(folder, 'dead.jsonl');
     const state = fileState(join(folder, 'state'));
