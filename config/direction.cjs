@@ -5,7 +5,12 @@
  *
  * and inside core:
  *
- *   root files  <-  http  <-  source  <-  operators  <-  sink  <-  watch  <-  client, plugins  <-  health  <-  api  <-  node
+ *   root files  <-  rows: columns, source  <-  operators  <-  sink  <-  export  <-  watch
+ *               <-  http  <-  auth, quota
+ *
+ * and with both of them to the left:  client, plugins  <-  health  <-  define  <-  node
+ *
+ * rows/ is the kernel: pages, walks, sinks, exports and watches of any rows. It and http/ know nothing of each other.
  *
  * and inside the command line, from what knows nothing of it to the program:
  *
@@ -20,14 +25,17 @@ const core = src('core');
 
 /** The rooms of core, from left to right. A room may import from itself, from its left and from core's root files. */
 const rooms = [
+  ['source', `${core}rows/(columns|source)/`],
+  ['operators', `${core}rows/operators/`],
+  ['sink', `${core}rows/sink/`],
+  ['export', `${core}rows/export/`],
+  ['watch', `${core}rows/watch/`],
   ['http', `${core}http/`],
-  ['source', `${core}source/`],
-  ['operators', `${core}operators/`],
-  ['sink', `${core}sink/`],
-  ['watch', `${core}watch/`],
+  ['auth', `${core}auth/`],
+  ['quota', `${core}quota/`],
   ['client', `${core}(client\\.ts$|plugins/)`],
   ['health', `${core}health/`],
-  ['api', `${core}api/`],
+  ['define', `${core}define/`],
   ['node', `${core}node/`],
 ];
 
@@ -65,17 +73,14 @@ const leftOnly = (owner, rooms, last) =>
     };
   });
 
-/** What an API is opened with. */
-const credentialsAndQuotas = `${core}http/(credentials/|limit/(quota\\w+|rateLimitHeaders)\\.ts$)`;
-
 /** errors.ts and the other small, pure files that lie at core's root. */
 const rootFile = { path: `${core}[^/]+\\.ts$`, pathNot: `${core}(client|index|kit)\\.ts$` };
 
 /** The entries of core that need no Node. */
-const openDoors = `${core}(index|kit|(api|health)/index)\\.ts$`;
+const openDoors = `${core}(index|kit|(define|health)/index)\\.ts$`;
 
 /** All of them. */
-const coreDoors = `${core}(index|kit|(api|health|node)/index)\\.ts$`;
+const coreDoors = `${core}(index|kit|(define|health|node)/index)\\.ts$`;
 
 /** The files through which a package may be entered from another. */
 const doors = [
@@ -197,19 +202,18 @@ module.exports = {
     },
     ...leftOnly('core', rooms.slice(0, -1), rooms.at(-1)),
     {
-      name: 'source-is-handed-its-transport',
-      comment: 'Rows come from anywhere: a source asks through the client it was given, and knows nothing of http.',
+      name: 'rows-know-rows-only',
+      comment: 'The kernel: rows come from anywhere, and go anywhere. A source asks through what it was given.',
       severity: 'error',
-      from: { path: `${core}(source|operators|sink|watch)/` },
-      to: { path: `${core}http/` },
+      from: { path: `${core}rows/` },
+      to: { path: `${core}[^/]+/`, pathNot: `${core}rows/` },
     },
     {
-      name: 'transport-is-handed-credentials-and-quotas',
-      comment:
-        'The transport declares what it calls (credentials.ts, stamp.ts, Steering). Who opens an API hands it in.',
+      name: 'transport-knows-no-rows',
+      comment: 'It sends requests, and is handed credentials and quotas by who opens an API.',
       severity: 'error',
-      from: { path: `${core}http/`, pathNot: credentialsAndQuotas },
-      to: { path: credentialsAndQuotas },
+      from: { path: `${core}(http|auth|quota)/` },
+      to: { path: `${core}rows/` },
     },
     {
       name: 'nothing-imports-its-own-entry',
@@ -231,7 +235,7 @@ module.exports = {
       comment: 'They have an entry of their own, so that nobody loads what they do not use.',
       severity: 'error',
       from: { path: `${core}index\\.ts$` },
-      to: { path: `${core}api/`, reachable: true },
+      to: { path: `${core}define/`, reachable: true },
     },
     {
       name: 'node-builtins-in-two-places',

@@ -20,7 +20,7 @@ import { TestRuns } from './mutants/testRun.js';
 import { refuse, wholeNumber } from './terminal/options.js';
 import { printTable } from './terminal/printTable.js';
 
-const folders = ['http', 'source', 'sink', 'watch'];
+const folders = ['http', 'auth', 'quota', 'rows/source', 'rows/sink', 'rows/export', 'rows/watch'];
 const core = fileURLToPath(new URL('../packages/core', import.meta.url));
 const reports = fileURLToPath(new URL('../reports/mutants', import.meta.url));
 

@@ -5,7 +5,7 @@ import * as cluster from '../packages/cluster/src/index.js';
 import * as clusterPostgres from '../packages/cluster/src/postgres.js';
 import * as config from '../packages/cli/src/config/defineConfig.js';
 import * as core from '../packages/core/src/index.js';
-import * as define from '../packages/core/src/api/index.js';
+import * as define from '../packages/core/src/define/index.js';
 import * as health from '../packages/core/src/health/index.js';
 import * as kit from '../packages/core/src/kit.js';
 import * as node from '../packages/core/src/node/index.js';

@@ -43,8 +43,10 @@ function isNews(candidate: Candidate): boolean {
   return !equivalents.some((known) => isIt(candidate, known));
 }
 
+/** `http`, or one of the rooms of the kernel: `rows/source`. */
 export function folderOf({ source }: Pick<Candidate, 'source'>): string {
-  return source.name.split('/')[0] ?? '';
+  const [folder = '', room = ''] = source.name.split('/');
+  return folder === 'rows' ? `${folder}/${room}` : folder;
 }
 
 /** Those that match no mutant any more. */

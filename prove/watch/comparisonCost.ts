@@ -1,10 +1,10 @@
 // The cost of comparing a walk with the accepted rows, and of parsing the same pages, page by page: `node
 // comparisonCost.ts ROWS POLLS`.
-import { applyDelta } from '../../packages/core/src/watch/acceptedSnapshot.js';
-import { fieldsBetween } from '../../packages/core/src/watch/comparisonOptions.js';
-import { SnapshotRows } from '../../packages/core/src/watch/snapshotRows.js';
-import { judgeRemovals } from '../../packages/core/src/watch/removals.js';
-import { WalkComparison } from '../../packages/core/src/watch/walkComparison.js';
+import { applyDelta } from '../../packages/core/src/rows/watch/acceptedSnapshot.js';
+import { fieldsBetween } from '../../packages/core/src/rows/watch/comparisonOptions.js';
+import { SnapshotRows } from '../../packages/core/src/rows/watch/snapshotRows.js';
+import { judgeRemovals } from '../../packages/core/src/rows/watch/removals.js';
+import { WalkComparison } from '../../packages/core/src/rows/watch/walkComparison.js';
 import type { EvmStream } from '../../packages/streams/src/index.js';
 import { cpu, spreadOf, type Spread } from './cpu.js';
 import { projections, type Projection } from './projections.js';

@@ -5,7 +5,7 @@ import type { FileSystem } from '@sluice/core/node';
 import { jsonl } from '@sluice/exporters/jsonl';
 import { webhook } from '@sluice/exporters/webhook';
 import { startReceiver } from '@sluice/sandbox';
-import type { Row } from '../../packages/core/test/watch/listing.js';
+import type { Row } from '../../packages/core/test/rows/watch/listing.js';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 

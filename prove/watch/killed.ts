@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { exportTo, watch } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
-import { servedListing } from '../../packages/core/test/watch/servedListing.js';
+import { servedListing } from '../../packages/core/test/rows/watch/servedListing.js';
 import type { Moment } from '../crash/failPoint.js';
 import { Life } from '../crash/life.js';
 import { mortalFileSystem } from '../crash/mortalFileSystem.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Change } from '@sluice/core';
-import { FoldedChanges } from '../../packages/core/test/watch/foldedChanges.js';
-import type { Row } from '../../packages/core/test/watch/listing.js';
+import { FoldedChanges } from '../../packages/core/test/rows/watch/foldedChanges.js';
+import type { Row } from '../../packages/core/test/rows/watch/listing.js';
 
 /** The arrivals at a target, checked after each round. */
 export class Story {

@@ -12,7 +12,7 @@ function inFile(file: string, mutants: readonly (readonly [name: string, from: s
 }
 
 export const mutantList: readonly Mutant[] = [
-  ...inFile('packages/core/src/node/partFile.ts', [
+  ...inFile('packages/core/src/node/files/partFile.ts', [
     [
       'the name of .part is not durable at the first commit',
       'await settleAll([this.#opened.flush(), this.#opened.syncName()]);',
@@ -31,7 +31,7 @@ export const mutantList: readonly Mutant[] = [
       'await this.#giveName();',
     ],
   ]),
-  ...inFile('packages/core/src/node/wholeFile.ts', [
+  ...inFile('packages/core/src/node/files/wholeFile.ts', [
     ['a record is renamed before its bytes are durable', "    await withPath(file.sync(), known, 'written');\n", ''],
   ]),
   ...inFile('packages/core/src/node/fileState.ts', [
@@ -41,7 +41,7 @@ export const mutantList: readonly Mutant[] = [
       'await this.#clearUnfinished(use);',
     ],
   ]),
-  ...inFile('packages/core/src/node/segmentFolder.ts', [
+  ...inFile('packages/core/src/node/files/segmentFolder.ts', [
     [
       'the folder of segments is not durable',
       "        await withPath(this.#fs.syncFolder(dirname(this.path)), this.path, 'created');\n",
@@ -58,7 +58,7 @@ export const mutantList: readonly Mutant[] = [
       'if (isRemoved) return;\n    if',
     ],
   ]),
-  ...inFile('packages/core/src/node/orderedPartitionWriter.ts', [
+  ...inFile('packages/core/src/node/files/orderedPartitionWriter.ts', [
     [
       'segments are removed before the checkpoint forgets them',
       'if (file && !this.#namedFiles.includes(String(first))) await this.#folder.remove(String(first));',
@@ -82,7 +82,7 @@ export const mutantList: readonly Mutant[] = [
       'if (waiting.length >= 0) return undefined;',
     ],
   ]),
-  ...inFile('packages/core/src/node/appendFile.ts', [
+  ...inFile('packages/core/src/node/files/appendFile.ts', [
     ['rows are not synced', "await withPath(this.#syncOnce(), this.path, 'written');", ''],
     [
       'the final name is not durable before .part is unlinked',
@@ -90,7 +90,7 @@ export const mutantList: readonly Mutant[] = [
       'await fileSystem.unlink(from);',
     ],
   ]),
-  ...inFile('packages/core/src/node/recordFile.ts', [
+  ...inFile('packages/core/src/node/files/recordFile.ts', [
     [
       'a record of a log is not durable',
       "    await writeAll(file, this.#path, line, this.#bytes);\n    await withPath(file.sync(), this.#path, 'written');",
@@ -103,7 +103,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     ['a torn record is believed', 'checksum(json) === sum', "checksum(json) !== ''"],
   ]),
-  ...inFile('packages/core/src/sink/exportRun.ts', [
+  ...inFile('packages/core/src/rows/export/exportRun.ts', [
     [
       'a mark moves before the target is in place',
       'const report = await writer.close();',
@@ -120,7 +120,7 @@ export const mutantList: readonly Mutant[] = [
       'if (commits.isDue && commits.counts.pages > 10) await',
     ],
   ]),
-  ...inFile('packages/core/src/sink/commits.ts', [
+  ...inFile('packages/core/src/rows/export/commits.ts', [
     [
       'a checkpoint speaks of rows before they are durable',
       'const sinkPosition = await writer.flush();',
@@ -167,14 +167,14 @@ export const mutantList: readonly Mutant[] = [
     ],
     ['what is under way is not sent again', 'this.#queued = sinkPosition.settled;', 'this.#queued = end;'],
   ]),
-  ...inFile('packages/core/src/node/endlessFile.ts', [
+  ...inFile('packages/core/src/node/files/endlessFile.ts', [
     ['changes behind the checkpoint are not cut off', 'await this.#file.cut();\n    this.#version', 'this.#version'],
     ['pending changes are written twice', 'this.#pending = [];\n      this.#pendingBytes = 0;', ''],
   ]),
   ...inFile('packages/core/src/node/folderLock.ts', [
     ['nobody looks for other claims', 'if (others.length === 0) return true;', 'if (others.length >= 0) return true;'],
   ]),
-  ...inFile('packages/core/src/source/walk.ts', [
+  ...inFile('packages/core/src/rows/source/walk.ts', [
     [
       'pages are fetched further ahead than asked for',
       'this.#capacity = concurrency + prefetch;',
@@ -194,7 +194,7 @@ export const mutantList: readonly Mutant[] = [
       'const isFront = first <= position.before + 1;',
     ],
   ]),
-  ...inFile('packages/core/src/source/repeats.ts', [
+  ...inFile('packages/core/src/rows/source/repeats.ts', [
     ['a page that comes again is written', 'if (this.#pages.has(page))', 'if (this.#pages.size < 0)'],
     [
       'a page that comes again is not known after a restart',
@@ -202,7 +202,7 @@ export const mutantList: readonly Mutant[] = [
       'for (const page of [landmark])',
     ],
   ]),
-  ...inFile('packages/core/src/source/pageChain.ts', [
+  ...inFile('packages/core/src/rows/source/pageChain.ts', [
     [
       'a page whose rows are gone ends a listing',
       "if (next === 'end') return undefined;",
@@ -224,14 +224,14 @@ export const mutantList: readonly Mutant[] = [
       'if (isEmpty && empty >= 1)',
     ],
   ]),
-  ...inFile('packages/core/src/watch/watchRun.ts', [
+  ...inFile('packages/core/src/rows/watch/watchRun.ts', [
     [
       'a page that comes again ends a watch',
       'if (isOwnFault(error)) return true;',
       "if (isOwnFault(error) || SluiceError.is(error, 'no-progress')) return true;",
     ],
   ]),
-  ...inFile('packages/core/src/http/sendAttempt.ts', [
+  ...inFile('packages/core/src/http/adapter/sendAttempt.ts', [
     [
       'a body in parts may take longer than its deadline',
       'afterRunning(clock, deadline, onDeadline, { onLate })',
@@ -274,17 +274,17 @@ export const mutantList: readonly Mutant[] = [
     ],
     ['a permit is never given back', "permit.release(mayBeWritten ? undefined : 'unwritten');", ''],
   ]),
-  ...inFile('packages/core/src/api/sinceValue.ts', [
+  ...inFile('packages/core/src/define/since/sinceValue.ts', [
     [
       'a mark passes rows that are not seen yet',
       "return printTime(format, (last < now ? last : now) - instantOf(overlap), 'from');",
       'return latest;',
     ],
   ]),
-  ...inFile('packages/core/src/sink/listingIncrement.ts', [
+  ...inFile('packages/core/src/rows/export/increments/listingIncrement.ts', [
     ['the overlap counts from the last page', 'Math.min(this.#progress.began ?? at, at)', 'at'],
   ]),
-  ...inFile('packages/core/src/sink/parentIncrements.ts', [
+  ...inFile('packages/core/src/rows/export/increments/parentIncrements.ts', [
     [
       'marks of parents count before the target is published',
       'if (isMarked) this.#take(record.parents, mark.v === 1);',
@@ -296,23 +296,23 @@ export const mutantList: readonly Mutant[] = [
       'const start = { mark: undefined, from: this.#start.from, until: window?.until };',
     ],
   ]),
-  ...inFile('packages/core/src/api/conditionalPages.ts', [
+  ...inFile('packages/core/src/define/conditionalPages.ts', [
     ['a page that has not changed has no rows', 'decode: () => rows };', 'decode: () => [] };'],
   ]),
-  ...inFile('packages/core/src/source/pageCache.ts', [
+  ...inFile('packages/core/src/rows/source/pageCache.ts', [
     ['a stored page that was used is dropped', 'entry.walk = this.#walk;', ''],
   ]),
-  ...inFile('packages/core/src/http/limit/quotaPace.ts', [
+  ...inFile('packages/core/src/quota/quotaPace.ts', [
     [
       'a quota is renewed when it says so',
       'if (left < 1) return known.staleAt;',
       'if (left < 1) return known.resetAt;',
     ],
   ]),
-  ...inFile('packages/core/src/http/limit/quotaBook.ts', [
+  ...inFile('packages/core/src/quota/quotaBook.ts', [
     ['a 403 without quota is final', 'const isUsedUp = mayRefuse &&', 'const isUsedUp = status === 429 &&'],
   ]),
-  ...inFile('packages/core/src/api/parents.ts', [
+  ...inFile('packages/core/src/define/parents/parents.ts', [
     [
       'rows of a parent are requested before it is recorded',
       'await this.#record(page);',
@@ -323,35 +323,35 @@ export const mutantList: readonly Mutant[] = [
     ['parents of two rooms that share a key are one', '[...above, rowKey(', '[rowKey('],
     ['the rows above parents are recorded among them', 'partitionLog.log(level + 1)', 'partitionLog.log(level)'],
   ]),
-  ...inFile('packages/core/src/api/until.ts', [
+  ...inFile('packages/core/src/define/pages/until.ts', [
     [
       'a page of a size that rows have followed ends a listing',
       'return size < this.#smallestFollowed && ends',
       'return ends',
     ],
   ]),
-  ...inFile('packages/core/src/api/pageReader.ts', [
+  ...inFile('packages/core/src/define/responses/pageReader.ts', [
     [
       'a repeated last page is emitted again',
       "if (ends === 'before') return counted({ ...withoutRows, total: count });",
       '',
     ],
   ]),
-  ...inFile('packages/core/src/api/pageInside.ts', [
+  ...inFile('packages/core/src/define/since/pageInside.ts', [
     [
       'a walk in any order ends at known rows',
       "const isPast = order === 'newest-first' && rows.length > 0",
       'const isPast = rows.length > 0',
     ],
   ]),
-  ...inFile('packages/core/src/sink/startOver.ts', [
+  ...inFile('packages/core/src/rows/export/startOver.ts', [
     [
       'a partition whose rows moved does not start over',
       "return info.increment && SluiceError.is(error, 'rows-moved') ? 'rows-moved' : undefined;",
       'return undefined;',
     ],
   ]),
-  ...inFile('packages/core/src/api/requestPlace.ts', [
+  ...inFile('packages/core/src/define/requests/requestPlace.ts', [
     [
       'a header has no value of a later request',
       'return { ...request, headers: { ...request.headers, [name]: text } };',
@@ -363,7 +363,7 @@ export const mutantList: readonly Mutant[] = [
       'body: request.body ?? withValue(request.body, steps, value)',
     ],
   ]),
-  ...inFile('packages/core/src/http/credentials/renewedSecret.ts', [
+  ...inFile('packages/core/src/auth/renewedSecret.ts', [
     ['a token is sent when its life is over', 'this.#expires = expiryOf(issued, lifetime);', ''],
     ['a token that the API refuses is not replaced', "if (this.#current === before) void this.#load('refused');", ''],
     ['an error repeats a token', 'this.#hidden.replace(this.#rules.hidden(secret));', ''],
@@ -371,11 +371,11 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/http/response/statusFault.ts', [
     ['an error repeats the key', 'secrets.redact(visible, excerptSource)', 'visible.slice(0, excerptSource)'],
   ]),
-  ...inFile('packages/core/src/watch/watchRun.ts', [
+  ...inFile('packages/core/src/rows/watch/watchRun.ts', [
     ['what the consumer has is staged again', 'await log.commit(this.#start.startAt?.generation);', ''],
     ['staged changes are not emitted again', 'const staged = [...log.uncommitted];', 'const staged: Delta<T>[] = [];'],
   ]),
-  ...inFile('packages/core/src/watch/watchLog.ts', [
+  ...inFile('packages/core/src/rows/watch/watchLog.ts', [
     [
       'changes are emitted before they are staged',
       'await this.#log?.append(encodeDelta(delta));',

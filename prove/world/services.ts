@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { aptosEndpoint } from '../../packages/sandbox/src/aptosEndpoint.js';
 import { Cursors } from '../../packages/sandbox/src/cursor.js';
-import { Holdings } from '../../packages/sandbox/src/holdings.js';
+import { Holdings } from '../../packages/sandbox/src/served/holdings.js';
 import { Refusal } from '../../packages/sandbox/src/refusal.js';
 import type { Endpoint } from '../../packages/sandbox/src/requestListener.js';
-import { fillShapes } from '../../packages/sandbox/src/answerShape.js';
-import { StreamBook } from '../../packages/sandbox/src/streamBook.js';
+import { fillShapes } from '../../packages/sandbox/src/served/answerShape.js';
+import { StreamBook } from '../../packages/sandbox/src/served/streamBook.js';
 import { streamsEndpoint } from '../../packages/sandbox/src/streamsEndpoint.js';
 import type { Answered, Arrived, Service } from './service.js';
 import { epoch } from './platform.js';

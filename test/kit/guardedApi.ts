@@ -12,7 +12,7 @@ import {
   pathKey,
   queryKey,
   sign,
-} from '../../packages/core/src/api/index.js';
+} from '../../packages/core/src/define/index.js';
 import { onTestEnd } from '../../scripts/testScope.js';
 
 const known = {

@@ -1,7 +1,7 @@
 // Names that a code block may use without a declaration: each means the same on all pages.
 import type { AptosApi, NftHolding } from '../../packages/aptos/src/index.js';
 import type { Client, Flow, Position, Sink, Source, StateStore } from '../../packages/core/src/index.js';
-import type { ApiPlugin } from '../../packages/core/src/api/index.js';
+import type { ApiPlugin } from '../../packages/core/src/define/index.js';
 import type { TestFunction } from '../../packages/testing/src/index.js';
 import type { coins as coinsApi } from '../../examples/plugins/coins.js';
 import type { github as githubApi } from '../../examples/plugins/github.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { brokenResults, faultOf, resultShapes } from '../../core/test/api/resultShapes.js';
+import { brokenResults, faultOf, resultShapes } from '../../core/test/define/resultShapes.js';
 import { nfts } from '../src/nfts.js';
 
 /** A holding is told by its key. */

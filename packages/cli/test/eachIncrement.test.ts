@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { byLine, ChangingForge, keptOf, type TableEntry } from '../../core/test/api/changingForge.js';
+import { byLine, ChangingForge, keptOf, type TableEntry } from '../../core/test/define/changingForge.js';
 import { configFolder, run } from './config/configFolder.js';
 import { readTable } from './readTable.js';
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { keyEchoes, uuidKey } from '../../core/test/http/keyEchoes.js';
+import { keyEchoes, uuidKey } from '../../core/test/auth/keyEchoes.js';
 import { main } from '../src/program.js';
 import { testEnvironment } from './testEnvironment.js';
 

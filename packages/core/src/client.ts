@@ -6,14 +6,14 @@ import { longestText } from './redactError.js';
 import { ConfigError, PluginError, SluiceError } from './errors.js';
 import { closedError } from './http/requestErrors.js';
 import { AccessBook } from './http/apiAccess.js';
-import type { ApiKey } from './http/credentials/renewedSecret.js';
+import type { ApiKey } from './auth/renewedSecret.js';
 import { apiTransport } from './http/apiTransport.js';
 import { ApiLimiters } from './http/limit/apiLimiters.js';
 import type { Limit } from './http/limit/limit.js';
 import type { Limiter, LimiterState } from './http/limit/limiterTypes.js';
 import { requestOptionNames, applyDefaults, type RequestOptions } from './http/requestTimes.js';
 import { axiosTransport } from './http/axiosTransport.js';
-import { openApiKey, openCredentials } from './http/credentials/openCredentials.js';
+import { openApiKey, openCredentials } from './auth/openCredentials.js';
 import { Secrets } from './http/secrets.js';
 import { LimiterReports } from './http/limit/limiterReports.js';
 import { LinkChain } from './http/linkChain.js';
@@ -30,9 +30,9 @@ import { PluginSet } from './plugins/pluginSet.js';
 import type { Registered } from './plugins/registry.js';
 import type { Identifiers } from './identifiers.js';
 import { isRecord } from './values.js';
-import { memoryState } from './sink/memoryState.js';
-import type { Sink } from './sink/sink.js';
-import type { StateStore } from './sink/stateStore.js';
+import { memoryState } from './rows/sink/memoryState.js';
+import type { Sink } from './rows/sink/sink.js';
+import type { StateStore } from './rows/sink/stateStore.js';
 
 /** Options of {@link createClient}. Only `apiKey` is required. */
 export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256'> {

@@ -26,32 +26,32 @@ export type { RetryOptions } from './http/retry/retryOptions.js';
 export type { Link } from './http/transport.js';
 
 // Sources
-export type { Flow } from './source/flow.js';
-export { createSource, Source, type SourceInfo } from './source/source.js';
-export type { PagesOptions } from './source/walk.js';
-export type { ColumnType } from './source/columnTypes.js';
-export type { FetchedPage, Json, PageRequest, RowKey, RowSchema, SourceDefinition } from './source/definition.js';
+export type { Flow } from './rows/source/flow.js';
+export { createSource, Source, type SourceInfo } from './rows/source/source.js';
+export type { PagesOptions } from './rows/source/walk.js';
+export type { ColumnType } from './rows/columns/columnTypes.js';
+export type { FetchedPage, Json, PageRequest, RowKey, RowSchema, SourceDefinition } from './rows/source/definition.js';
 export { ExactNumber } from './json.js';
 export { parseExactly as parseJson } from './http/response/exactNumbers.js';
-export type { Page } from './source/page.js';
+export type { Page } from './rows/source/page.js';
 export type { Position } from './position.js';
 
 // Polling
-export { poll, type PollOptions, type Snapshot } from './operators/poll.js';
+export { poll, type PollOptions, type Snapshot } from './rows/operators/poll.js';
 export { isTransient } from './isTransient.js';
 
 // Watching
-export { watch, type WatchOptions } from './watch/watch.js';
-export { changes, type ChangesOptions } from './watch/changes.js';
-export { isChange, type Updated, type Change } from './watch/change.js';
+export { watch, type WatchOptions } from './rows/watch/watch.js';
+export { changes, type ChangesOptions } from './rows/watch/changes.js';
+export { isChange, type Updated, type Change } from './rows/watch/change.js';
 
 // Sinks
-export { exportTo, type ExportFlow } from './sink/exportTo.js';
-export type { ExportOptions, ExportProgress, ExportReport } from './sink/exportOptions.js';
-export { writeTo, type WriteOptions } from './sink/writeTo.js';
-export type { Sink } from './sink/sink.js';
-export { memoryState } from './sink/memoryState.js';
-export type { StateStore } from './sink/stateStore.js';
+export { exportTo, type ExportFlow } from './rows/export/exportTo.js';
+export type { ExportOptions, ExportProgress, ExportReport } from './rows/export/exportOptions.js';
+export { writeTo, type WriteOptions } from './rows/export/writeTo.js';
+export type { Sink } from './rows/sink/sink.js';
+export { memoryState } from './rows/sink/memoryState.js';
+export type { StateStore } from './rows/sink/stateStore.js';
 
 // Errors
 export {

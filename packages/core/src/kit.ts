@@ -33,7 +33,7 @@ export type {
   OutageEvent,
   PageEvent,
   SinkEvent,
-} from './source/sourceEvent.js';
+} from './rows/source/sourceEvent.js';
 export type { ErrorReport } from './errorReport.js';
 export type { Outage } from './outage.js';
 
@@ -60,15 +60,15 @@ export { createSender, type Message, type Receipt, type Sender, type SenderOptio
 export type { Transport, TransportRequest, TransportResponse } from './http/transport.js';
 
 // Sources
-export type { PipePagesOptions } from './source/source.js';
-export type { RowEvent, SourceEndpoint, WalkedPages } from './source/definition.js';
+export type { PipePagesOptions } from './rows/source/source.js';
+export type { RowEvent, SourceEndpoint, WalkedPages } from './rows/source/definition.js';
 export type { BodyParser } from './http/response/parsedBody.js';
-export type { PartitionLog } from './source/discovery.js';
-export type { DocumentReader } from './source/documentReader.js';
-export type { PageHealth, WatchedWalk } from './source/page.js';
-export type { PageCache, PageCacheLimits, StoredPage } from './source/pageCache.js';
-export type { PageSource } from './source/pageSource.js';
-export type { Increment, PageIncrement, Since, SinceWindow, WalkedWindow } from './source/increment.js';
+export type { PartitionLog } from './rows/source/discovery.js';
+export type { DocumentReader } from './rows/source/documentReader.js';
+export type { PageHealth, WatchedWalk } from './rows/source/page.js';
+export type { PageCache, PageCacheLimits, StoredPage } from './rows/source/pageCache.js';
+export type { PageSource } from './rows/source/pageSource.js';
+export type { Increment, PageIncrement, Since, SinceWindow, WalkedWindow } from './rows/source/increment.js';
 export {
   findGap,
   joinTotals,
@@ -80,10 +80,10 @@ export {
   type StatedTotals,
   type TotalGap,
 } from './position.js';
-export type { PullIterator } from './source/cancellable.js';
+export type { PullIterator } from './rows/source/cancellable.js';
 
 // Columns and rows
-export { checkColumns, chooseColumns, type Column } from './source/columns.js';
+export { checkColumns, chooseColumns, type Column } from './rows/columns/columns.js';
 export {
   columnValues,
   instantText,
@@ -92,21 +92,29 @@ export {
   sortNames,
   timestampMicros,
   type StoredTypes,
-} from './source/columnValue.js';
-export { checkRow, fieldReader, type Fields } from './source/fields.js';
+} from './rows/columns/columnValue.js';
+export { checkRow, fieldReader, type Fields } from './rows/columns/fields.js';
 
 // Watching
-export { differingFields } from './watch/differingFields.js';
-export { eventOfChange, type Added, type Removed } from './watch/change.js';
+export { differingFields } from './rows/watch/differingFields.js';
+export { eventOfChange, type Added, type Removed } from './rows/watch/change.js';
 
 // Sinks
-export type { RunOptions } from './sink/exportTo.js';
-export type { OldRows } from './sink/oldRows.js';
-export type { EventScope, RowChanges, SinkContext, SinkPage, SinkReport, SinkWriter, WalkEnd } from './sink/sink.js';
-export type { RowFormat } from './sink/sink.js';
-export { decodeCheckpoint, type Checkpoint } from './sink/checkpoint.js';
-export { guardStore } from './sink/guardSink.js';
-export type { Claim, ClaimVerdict } from './sink/claim.js';
+export type { RunOptions } from './rows/export/exportTo.js';
+export type { OldRows } from './rows/export/oldRows.js';
+export type {
+  EventScope,
+  RowChanges,
+  SinkContext,
+  SinkPage,
+  SinkReport,
+  SinkWriter,
+  WalkEnd,
+} from './rows/sink/sink.js';
+export type { RowFormat } from './rows/sink/sink.js';
+export { decodeCheckpoint, type Checkpoint } from './rows/export/checkpoint.js';
+export { guardStore } from './rows/sink/guardSink.js';
+export type { Claim, ClaimVerdict } from './rows/sink/claim.js';
 export {
   targetRetries,
   targetRetryNames,
@@ -114,9 +122,9 @@ export {
   type TargetRetry,
   type TargetRetryOptions,
 } from './http/retry/retryTarget.js';
-export { recordState, type RecordLists } from './sink/recordState.js';
+export { recordState, type RecordLists } from './rows/sink/recordState.js';
 export type { StateLog } from './stateLog.js';
-export type { Release, StateUse } from './sink/lockQueue.js';
+export type { Release, StateUse } from './rows/sink/lockQueue.js';
 
 // Errors
 export type { Advice, Fault } from './errors.js';

@@ -14,7 +14,7 @@ import {
 } from '@sluice/testing';
 import { describe } from 'vitest';
 import { createClient } from '../src/index.js';
-import { byConnection, byCursor, defineApi, graphqlErrors, listing } from '../src/api/index.js';
+import { byConnection, byCursor, defineApi, graphqlErrors, listing } from '../src/define/index.js';
 import { unlimited } from '../src/http/limit/localLimiter.js';
 import { fileState, streamSink } from '../src/node/index.js';
 import { simulatedDisk } from './node/simulatedDisk.js';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { AttemptRequest } from '../src/http/adapter/adapter.js';
 import { createClient, exportTo, memoryState } from '../src/index.js';
-import { byCursor, defineApi, listing } from '../src/api/index.js';
+import { byCursor, defineApi, listing } from '../src/define/index.js';
 import type { Checkpoint } from '../src/kit.js';
 import { FakeClock } from './fakeClock.js';
-import { recordingSink } from './sink/recordingSink.js';
+import { recordingSink } from './rows/sink/recordingSink.js';
 
 const api = defineApi({
   name: 'coins',

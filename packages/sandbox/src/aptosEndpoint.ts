@@ -1,7 +1,7 @@
-import type { AnswerShape } from './answerShape.js';
+import type { AnswerShape } from './served/answerShape.js';
 import type { Cursors } from './cursor.js';
-import type { Holdings } from './holdings.js';
-import { fullAddress } from './owners.js';
+import type { Holdings } from './served/holdings.js';
+import { fullAddress } from './served/owners.js';
 import { openPage, formatPage } from './page.js';
 import { readCursor, readList, readWholeNumber } from './parameters.js';
 import { Refusal } from './refusal.js';

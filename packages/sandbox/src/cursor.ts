@@ -1,4 +1,4 @@
-import { fingerprint } from './random.js';
+import { fingerprint } from './served/random.js';
 import { Refusal } from './refusal.js';
 
 /** Where a page starts. `turn` distinguishes cursors of the same place, if a fault needs a new one. */

@@ -1,4 +1,4 @@
-import { hashText, type Draw } from './random.js';
+import { hashText, type Draw } from './served/random.js';
 
 /** How often a request was sent. */
 interface Sent {

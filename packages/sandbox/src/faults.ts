@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import { fraction, pick } from './random.js';
+import { fraction, pick } from './served/random.js';
 
 /**
  * A fault. The first group replaces the response, the second disturbs its transfer, the third changes the page.

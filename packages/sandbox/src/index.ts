@@ -7,7 +7,7 @@
 // The server
 export { startSandbox, type Sandbox } from './startSandbox.js';
 export type { LocalServer } from './listen.js';
-export type { AnswerShape, ShapeName } from './answerShape.js';
+export type { AnswerShape, ShapeName } from './served/answerShape.js';
 export type { EndpointName, SandboxOptions, SandboxRequest } from './sandboxOptions.js';
 
 // Misbehaviour
@@ -15,10 +15,10 @@ export type { Fault, FaultName, FaultRates } from './faults.js';
 export { resetSocket } from './resetSocket.js';
 
 // Rows
-export type { HoldingRow } from './holdingRow.js';
-export type { CollectionFilter } from './holdings.js';
-export type { JsonObject, Nested, StreamRow } from './streamRow.js';
-export type { StreamPatch } from './streamBook.js';
+export type { HoldingRow } from './served/holdingRow.js';
+export type { CollectionFilter } from './served/holdings.js';
+export type { JsonObject, Nested, StreamRow } from './served/streamRow.js';
+export type { StreamPatch } from './served/streamBook.js';
 
 // What happened
 export type { LoggedRequest, SandboxCounts } from './requestLog.js';

@@ -1,7 +1,7 @@
-import type { AnswerShape } from './answerShape.js';
+import type { AnswerShape } from './served/answerShape.js';
 import type { Cursors } from './cursor.js';
 import type { Fault } from './faults.js';
-import type { Slice } from './holdings.js';
+import type { Slice } from './served/holdings.js';
 
 /** Rows and the cursor of the next page; `null` at the end. */
 export interface Page<Row> {

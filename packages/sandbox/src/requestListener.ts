@@ -3,7 +3,7 @@ import { faultyAnswer, jsonAnswer, refusalAnswer, type Answer } from './answer.j
 import { openExchange } from './exchange.js';
 import { FaultDraw } from './faultDraw.js';
 import { pickByRate, type Fault } from './faults.js';
-import { draws, fingerprint, fraction } from './random.js';
+import { draws, fingerprint, fraction } from './served/random.js';
 import { Refusal } from './refusal.js';
 import type { OpenRequest, RequestLog } from './requestLog.js';
 import type { EndpointName, Settings } from './sandboxOptions.js';

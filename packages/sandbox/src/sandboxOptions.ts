@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { fillShapes, type AnswerShape, type ShapeName, type Shapes } from './answerShape.js';
+import { fillShapes, type AnswerShape, type ShapeName, type Shapes } from './served/answerShape.js';
 import { faultNames, isFaultName, type Fault, type FaultRates } from './faults.js';
 
 /** The two endpoints: the streams of a project, and the NFT holdings of wallets. */

@@ -1,14 +1,14 @@
 import { aptosEndpoint } from './aptosEndpoint.js';
 import { Cursors } from './cursor.js';
-import type { HoldingRow } from './holdingRow.js';
-import { Holdings, type CollectionFilter } from './holdings.js';
+import type { HoldingRow } from './served/holdingRow.js';
+import { Holdings, type CollectionFilter } from './served/holdings.js';
 import { listen, type LocalServer } from './listen.js';
-import { fullAddress } from './owners.js';
+import { fullAddress } from './served/owners.js';
 import { requestListener, type Route } from './requestListener.js';
 import { RequestLog, type LoggedRequest, type SandboxCounts } from './requestLog.js';
 import { checkOptions, type EndpointName, type SandboxOptions } from './sandboxOptions.js';
-import { StreamBook, type StreamPatch } from './streamBook.js';
-import type { StreamRow } from './streamRow.js';
+import { StreamBook, type StreamPatch } from './served/streamBook.js';
+import type { StreamRow } from './served/streamRow.js';
 import { streamsEndpoint } from './streamsEndpoint.js';
 
 /** A running sandbox. */

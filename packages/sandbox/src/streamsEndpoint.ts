@@ -1,9 +1,9 @@
-import type { AnswerShape } from './answerShape.js';
+import type { AnswerShape } from './served/answerShape.js';
 import type { Cursors } from './cursor.js';
 import { openPage, formatPage } from './page.js';
 import { readCursor, readWholeNumber } from './parameters.js';
 import type { Endpoint } from './requestListener.js';
-import type { StreamBook } from './streamBook.js';
+import type { StreamBook } from './served/streamBook.js';
 
 /** `GET …/streams/evm?limit&cursor`: the streams of the project, up to 100 per page. */
 export function streamsEndpoint(streams: StreamBook, cursors: Cursors, shape: Required<AnswerShape>): Endpoint {

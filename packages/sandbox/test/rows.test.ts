@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nastyCollectionNames, nastyTexts } from '../src/nastyValues.js';
+import { nastyCollectionNames, nastyTexts } from '../src/served/nastyValues.js';
 import { startSandbox } from '../src/index.js';
 import { rowsOf, texts, walk } from './ask.js';
 import { rowFields } from '../../../test/kit/apiReference.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { draws } from '../src/random.js';
+import { draws } from '../src/served/random.js';
 import { SlidingWindow } from '../src/slidingWindow.js';
 import { startSandbox } from '../src/index.js';
 import { ask } from './ask.js';

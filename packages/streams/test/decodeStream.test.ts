@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { brokenResults, faultOf, resultShapes } from '../../core/test/api/resultShapes.js';
+import { brokenResults, faultOf, resultShapes } from '../../core/test/define/resultShapes.js';
 import { streamListing } from '../src/listStreams.js';
 
 const decode = (text: string) => streamListing.read({ body: JSON.parse(text) }, 'streams.list');

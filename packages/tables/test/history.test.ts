@@ -1,7 +1,7 @@
 import { ConfigError, createSource, exportTo, NetworkError, watch } from '@sluice/core';
 import { expect, test } from 'vitest';
 import { postgresPrograms } from '../../../test/kit/postgresServer.js';
-import { SkippingClock } from '../../core/test/watch/skippingClock.js';
+import { SkippingClock } from '../../core/test/rows/watch/skippingClock.js';
 import { readHistory } from '../src/postgres.js';
 import type { HistoryPoll, MirrorOptions } from '../src/sqlite.js';
 import { describeDatabases, openEmptyPostgres, type TestDatabase, type TextRow } from './databases.js';

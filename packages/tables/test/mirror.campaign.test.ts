@@ -7,7 +7,7 @@ import { onTestEnd } from '../../../scripts/testScope.js';
 import { postgresPrograms, startPostgres } from '../../../test/kit/postgresServer.js';
 import { Random } from '../../../test/kit/random.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
-import { SkippingClock } from '../../core/test/watch/skippingClock.js';
+import { SkippingClock } from '../../core/test/rows/watch/skippingClock.js';
 import { postgresMirror, type Mirror, type MirrorOptions } from '../src/postgres.js';
 import { startProxy } from './cuttingProxy.js';
 import { openEmptyPostgres, sqliteAt, type TestDatabase } from './databases.js';

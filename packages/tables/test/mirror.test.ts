@@ -1,7 +1,7 @@
 import { ConfigError, createSource, exportTo, watch, type Change, type Sink } from '@sluice/core';
 import { expect, test } from 'vitest';
 import { forkChild } from '../../core/test/node/forkChild.js';
-import { SkippingClock } from '../../core/test/watch/skippingClock.js';
+import { SkippingClock } from '../../core/test/rows/watch/skippingClock.js';
 import type { MirrorOptions } from '../src/sqlite.js';
 import { describeDatabases, type TestDatabase } from './databases.js';
 import { changingSource, itemSchema, itemsOf, itemSource, type Item } from './items.js';

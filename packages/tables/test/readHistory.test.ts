@@ -1,6 +1,6 @@
 import { createSource, exportTo, watch, type Change, type RowSchema, type Source } from '@sluice/core';
 import { expect, test } from 'vitest';
-import { SkippingClock } from '../../core/test/watch/skippingClock.js';
+import { SkippingClock } from '../../core/test/rows/watch/skippingClock.js';
 import type { HistoryChangesOptions } from '../src/sqlite.js';
 import { describeDatabases, type TestDatabase } from './databases.js';
 

@@ -2,8 +2,8 @@ import { createClient, exportTo, watch, type ExportReport, type Source } from '@
 import { byPage, defineApi, listing, rowOf } from '@sluice/core/define';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../scripts/testScope.js';
-import { serve, type Said } from '../../core/test/api/servedApi.js';
-import { SkippingClock } from '../../core/test/watch/skippingClock.js';
+import { serve, type Said } from '../../core/test/define/servedApi.js';
+import { SkippingClock } from '../../core/test/rows/watch/skippingClock.js';
 import { describeDatabases, type TestDatabase } from './databases.js';
 
 interface Issue {

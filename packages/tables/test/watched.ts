@@ -1,5 +1,5 @@
 import { exportTo, watch, type ExportReport, type WatchOptions } from '@sluice/core';
-import { SkippingClock } from '../../core/test/watch/skippingClock.js';
+import { SkippingClock } from '../../core/test/rows/watch/skippingClock.js';
 import type { Mirror } from '../src/sqlite.js';
 import type { TestDatabase, TextRow } from './databases.js';
 import { changingSource, type Item } from './items.js';

@@ -1,7 +1,7 @@
 import { testSource } from '@sluice/testing';
 import { exportTo, type Page, type Position } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
-import { recordingSink } from '../../../core/test/sink/recordingSink.js';
+import { recordingSink } from '../../../core/test/rows/sink/recordingSink.js';
 import { sourceOfRun, type StoredRow } from '../../src/index.js';
 import { folder, mergedRows, sharedDisk, smallTable, TableRun, type Table } from './tableRun.js';
 

@@ -1,4 +1,4 @@
-import type { DeliveryEvent, OutageEvent, SinkEvent } from '../source/sourceEvent.js';
+import type { DeliveryEvent, OutageEvent, SinkEvent } from '../rows/source/sourceEvent.js';
 import { type Failing, failing, isLongSilence, usualWait } from './failing.js';
 import { type Backlog, causeOf, type RunHealth } from './runHealth.js';
 

@@ -13,7 +13,7 @@ import type { ReadResult } from './response/readResponse.js';
 import { type AttemptFault, underQuota } from './response/statusFault.js';
 import { type AttemptFailure, Retries } from './retry/retries.js';
 import type { RetryOptions } from './retry/retryOptions.js';
-import { sendAttempt } from './sendAttempt.js';
+import { sendAttempt } from './adapter/sendAttempt.js';
 import { SignalWatch } from '../signalWatch.js';
 import { type BareRequest, type Stamped, stampRequest } from './stamp.js';
 import { Stopwatch } from './stopwatch.js';

@@ -1,18 +1,18 @@
 import { dirname, resolve } from 'node:path';
 import { checkCount, checkOptions, checkText } from '../checks.js';
 import { CheckpointError, ConfigError, SinkError } from '../errors.js';
-import type { RowEncoder, RowFormat, Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
-import type { Json } from '../source/definition.js';
-import { checkAppendable } from './appendable.js';
-import { AppendFile, decodeFilePosition, isDamage, startOfFile } from './appendFile.js';
-import { ByteBlocks, type Gzip } from './byteBlocks.js';
-import { withPath } from './diskFault.js';
-import { EndlessFile } from './endlessFile.js';
-import { nodeFileSystem, type FileSystem } from './fileSystem.js';
-import { followLink, PartFile, type IfExists, type TargetFile } from './partFile.js';
-import { decodeCopied, positionAt, OrderedPartitionWriter, removePartition } from './orderedPartitionWriter.js';
-import { SegmentFolder } from './segmentFolder.js';
-import { settleAll } from './settleAll.js';
+import type { RowEncoder, RowFormat, Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from '../rows/sink/sink.js';
+import type { Json } from '../rows/source/definition.js';
+import { checkAppendable } from './files/appendable.js';
+import { AppendFile, decodeFilePosition, isDamage, startOfFile } from './files/appendFile.js';
+import { ByteBlocks, type Gzip } from './files/byteBlocks.js';
+import { withPath } from './files/diskFault.js';
+import { EndlessFile } from './files/endlessFile.js';
+import { nodeFileSystem, type FileSystem } from './files/fileSystem.js';
+import { followLink, PartFile, type IfExists, type TargetFile } from './files/partFile.js';
+import { decodeCopied, positionAt, OrderedPartitionWriter, removePartition } from './files/orderedPartitionWriter.js';
+import { SegmentFolder } from './files/segmentFolder.js';
+import { settleAll } from './files/settleAll.js';
 
 /** Where and how a file is written. */
 export interface FileTarget {

@@ -3,15 +3,15 @@ import { checkOptions, checkText } from '../checks.js';
 import { type Clock, systemClock } from '../clock.js';
 import { SinkError } from '../errors.js';
 import { newId, type Identifiers } from '../identifiers.js';
-import { lockQueues, type Release, type StateUse } from '../sink/lockQueue.js';
-import type { StateStore } from '../sink/stateStore.js';
+import { lockQueues, type Release, type StateUse } from '../rows/sink/lockQueue.js';
+import type { StateStore } from '../rows/sink/stateStore.js';
 import type { StateLog } from '../stateLog.js';
-import { withPath } from './diskFault.js';
-import { type FileSystem, nodeFileSystem } from './fileSystem.js';
+import { withPath } from './files/diskFault.js';
+import { type FileSystem, nodeFileSystem } from './files/fileSystem.js';
 import { findHolder, lockFolder, type LockHolder } from './folderLock.js';
 import { nodeProcesses, type Processes } from './processIdentity.js';
-import { RecordFile } from './recordFile.js';
-import { parseTemporaryName } from './wholeFile.js';
+import { RecordFile } from './files/recordFile.js';
+import { parseTemporaryName } from './files/wholeFile.js';
 
 /** Options of {@link fileState}. */
 export interface FileStateOptions extends Pick<Identifiers, 'newId'> {

@@ -1,14 +1,14 @@
 import { dirname, join } from 'node:path';
 import { sleep, type Clock } from '../clock.js';
 import { LockError, SinkError } from '../errors.js';
-import { secondWatchError, type Release, type StateUse } from '../sink/lockQueue.js';
+import { secondWatchError, type Release, type StateUse } from '../rows/sink/lockQueue.js';
 import { parseJson, platformCode } from '../values.js';
-import { withPath } from './diskFault.js';
-import { unlessAbsent, type FileSystem, type WritableFile } from './fileSystem.js';
+import { withPath } from './files/diskFault.js';
+import { unlessAbsent, type FileSystem, type WritableFile } from './files/fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
-import { settleAll } from './settleAll.js';
-import { readWhole } from './readFile.js';
-import { temporaryName, writeWhole } from './wholeFile.js';
+import { settleAll } from './files/settleAll.js';
+import { readWhole } from './files/readFile.js';
+import { temporaryName, writeWhole } from './files/wholeFile.js';
 
 interface FolderLockOptions {
   /** The other use does not conflict. */

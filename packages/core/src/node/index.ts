@@ -10,18 +10,18 @@ export type {} from '../index.js';
 // Sinks
 export { fileSink, type FileTarget } from './fileSink.js';
 export { streamSink } from './streamSink.js';
-export type { Gzip } from './byteBlocks.js';
+export type { Gzip } from './files/byteBlocks.js';
 
 // State
 export { fileState, type FileState, type FileStateOptions } from './fileState.js';
 export type { LockHolder } from './folderLock.js';
 
 // The disk
-export { nodeFileSystem, type FileRights, type FileSystem, type WritableFile } from './fileSystem.js';
-export { AppendFile, decodeFilePosition, type FilePosition } from './appendFile.js';
-export { withPath } from './diskFault.js';
-export { readLines, readPieces, readBytes, withFile, readWhole, type FileLine } from './readFile.js';
-export { PartFile } from './partFile.js';
+export { nodeFileSystem, type FileRights, type FileSystem, type WritableFile } from './files/fileSystem.js';
+export { AppendFile, decodeFilePosition, type FilePosition } from './files/appendFile.js';
+export { withPath } from './files/diskFault.js';
+export { readLines, readPieces, readBytes, withFile, readWhole, type FileLine } from './files/readFile.js';
+export { PartFile } from './files/partFile.js';
 
 // Addresses
-export { addressGuard, type AddressGuardOptions, type UrlGuard } from './addressGuard.js';
+export { addressGuard, type AddressGuardOptions, type UrlGuard } from './addresses/addressGuard.js';

@@ -4,7 +4,7 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { promisify } from 'node:util';
 import { isCount, isRecord } from '../values.js';
-import { identify, type WritableFile } from './fileSystem.js';
+import { identify, type WritableFile } from './files/fileSystem.js';
 
 /** Identifies a process for all time, since process numbers are reused. Unknown texts are empty. */
 export interface ProcessIdentity {

@@ -2,9 +2,9 @@ import type { Writable } from 'node:stream';
 import { setImmediate as nextTurnOfEventLoop } from 'node:timers/promises';
 import { checkOptions, wrongKind } from '../checks.js';
 import { ConfigError, SinkError } from '../errors.js';
-import type { RowFormat, Sink } from '../sink/sink.js';
+import type { RowFormat, Sink } from '../rows/sink/sink.js';
 import { platformCode } from '../values.js';
-import { ByteBlocks } from './byteBlocks.js';
+import { ByteBlocks } from './files/byteBlocks.js';
 
 const pagesPerMember = 10;
 const fullDisk: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);

@@ -1,7 +1,7 @@
 import type { ErrorReport } from '../errorReport.js';
 import type { HttpEvent } from '../http/events.js';
 import type { LimiterEvent } from '../http/limit/limiterReports.js';
-import type { ErrorEvent, SourceEvent } from '../source/sourceEvent.js';
+import type { ErrorEvent, SourceEvent } from '../rows/source/sourceEvent.js';
 
 /** A warning: nothing failed. */
 export interface WarningEvent {

@@ -1,5 +1,5 @@
 import { reportOf } from '../errorReport.js';
-import type { SourceEvent } from '../source/sourceEvent.js';
+import type { SourceEvent } from '../rows/source/sourceEvent.js';
 import { isCount, isRecord } from '../values.js';
 
 type Check = (value: unknown) => boolean;

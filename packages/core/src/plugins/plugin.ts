@@ -1,14 +1,14 @@
 import type { Clock } from '../clock.js';
-import type { Auth } from '../http/credentials/auth.js';
+import type { Auth } from '../auth/auth.js';
 import type { Limit } from '../http/limit/limit.js';
 import type { Limiter } from '../http/limit/limiterTypes.js';
-import type { QuotaRules } from '../http/limit/rateLimitHeaders.js';
+import type { QuotaRules } from '../quota/rateLimitHeaders.js';
 import type { ArrayFormat } from '../http/query.js';
 import type { Responses } from '../http/response/responses.js';
 import type { Link, TransportRequest, TransportResponse } from '../http/transport.js';
-import type { Sink } from '../sink/sink.js';
-import type { StateStore } from '../sink/stateStore.js';
-import type { SourceEndpoint } from '../source/definition.js';
+import type { Sink } from '../rows/sink/sink.js';
+import type { StateStore } from '../rows/sink/stateStore.js';
+import type { SourceEndpoint } from '../rows/source/definition.js';
 import type { Hooks } from './clientEvent.js';
 
 /** A request of a plugin's source, below the base URL of its endpoint. */

@@ -1,7 +1,7 @@
 import { settlesWithin, type Clock } from '../clock.js';
 import { PluginError } from '../errors.js';
-import type { Sink } from '../sink/sink.js';
-import type { StateStore } from '../sink/stateStore.js';
+import type { Sink } from '../rows/sink/sink.js';
+import type { StateStore } from '../rows/sink/stateStore.js';
 import type { EventHub } from './eventHub.js';
 import { reservedNames } from './pluginTypes.js';
 import type { Plugin, PluginContext } from './plugin.js';

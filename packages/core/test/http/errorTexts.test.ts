@@ -8,8 +8,8 @@ import {
   type Page,
   type Sink,
 } from '../../src/index.js';
-import { byCursor, defineApi, listing } from '../../src/api/index.js';
-import { serve } from '../api/servedApi.js';
+import { byCursor, defineApi, listing } from '../../src/define/index.js';
+import { serve } from '../define/servedApi.js';
 import { canary, expectNoKey } from './canary.js';
 
 interface Row {

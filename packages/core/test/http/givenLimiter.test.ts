@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { createClient, type Client, type Endpoint, type LimiterState, type Plugin } from '../../src/index.js';
-import { bearer, rateLimitHeaders } from '../../src/api/index.js';
+import { bearer, rateLimitHeaders } from '../../src/define/index.js';
 import type { EndpointOptions, Limiter, Permit } from '../../src/kit.js';
 import { BothLimiters } from '../../src/http/limit/bothLimiters.js';
 import { FakeClock } from '../fakeClock.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RequestDetails } from '../../src/api/index.js';
+import type { RequestDetails } from '../../src/define/index.js';
 import { openTransport, route } from './openTransport.js';
 import { answer, hangUp, ok, startServer } from './scriptedServer.js';
 

@@ -1,10 +1,10 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { poll } from '../../src/index.js';
-import { byCursor, listing } from '../../src/api/index.js';
+import { byCursor, listing } from '../../src/define/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { openListing } from '../api/servedApi.js';
-import { SkippingClock } from '../watch/skippingClock.js';
+import { openListing } from '../define/servedApi.js';
+import { SkippingClock } from '../rows/watch/skippingClock.js';
 
 test.each([
   ['a body', '304 Not Modified', 'Content-Length: 20\r\n', '{"items":[{"id":9}]}'],

@@ -1,9 +1,9 @@
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { createAdapter } from '../../src/http/adapter/nodeAdapter.js';
 import { AccessBook } from '../../src/http/apiAccess.js';
-import type { ApiKey } from '../../src/http/credentials/renewedSecret.js';
+import type { ApiKey } from '../../src/auth/renewedSecret.js';
 import { apiTransport } from '../../src/http/apiTransport.js';
-import { openApiKey } from '../../src/http/credentials/openCredentials.js';
+import { openApiKey } from '../../src/auth/openCredentials.js';
 import type { HttpEvent } from '../../src/http/events.js';
 import type { Timeouts } from '../../src/http/requestTimes.js';
 import type { Limiter } from '../../src/http/limit/limiterTypes.js';

@@ -3,7 +3,7 @@ import { ConfigError, exportTo, NetworkError, SluiceError, type ClientEvent } fr
 import { targetRetries, type Outage, type TargetRetryOptions } from '../../src/kit.js';
 import { FakeClock } from '../fakeClock.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
-import { recordingSink } from '../sink/recordingSink.js';
+import { recordingSink } from '../rows/sink/recordingSink.js';
 
 const refused = (): NetworkError => new NetworkError('The target did not respond.', { fault: 'endpoint' });
 const findOutage = (error: unknown) =>

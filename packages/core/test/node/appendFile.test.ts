@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AppendFile } from '../../src/node/appendFile.js';
+import { AppendFile } from '../../src/node/files/appendFile.js';
 import { nodeFileSystem, type FileSystem } from '../../src/node/index.js';
 import { type DiskCall, faultyFileSystem } from './faultyFileSystem.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';

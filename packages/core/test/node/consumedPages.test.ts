@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { map, type Observable } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { exportTo, type ExportOptions } from '../../src/index.js';
-import { byCursor, listing } from '../../src/api/index.js';
+import { byCursor, listing } from '../../src/define/index.js';
 import { fileSink, fileState } from '../../src/node/index.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import { openListing, serve, type Said } from '../api/servedApi.js';
+import { openListing, serve, type Said } from '../define/servedApi.js';
 import { textFormat, textOf } from './textRows.js';
 
 const pages = 5;

@@ -15,7 +15,7 @@ import {
   type StateStore,
 } from '../../src/index.js';
 import { fileSink, fileState } from '../../src/node/index.js';
-import { recordingSink } from '../sink/recordingSink.js';
+import { recordingSink } from '../rows/sink/recordingSink.js';
 import { fileOf, partitionsOf, type OnFetch } from './partitionRows.js';
 import { namesBeside } from './namesBeside.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';

@@ -27,7 +27,7 @@ import {
 } from '../../src/index.js';
 import type { RowFormat } from '../../src/kit.js';
 import { fileSink, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
-import { createDiscoveringSource } from '../../src/source/source.js';
+import { createDiscoveringSource } from '../../src/rows/source/source.js';
 import { faultyFileSystem, systemError, type DiskCall, type DiskFault } from './faultyFileSystem.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { pagesOf, tenPages, textFormat, textOf } from './textRows.js';

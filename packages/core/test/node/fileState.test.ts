@@ -12,10 +12,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CheckpointError, ConfigError, SinkError } from '../../src/index.js';
 import { fileState, nodeFileSystem, type FileStateOptions, type FileSystem } from '../../src/node/index.js';
-import { temporaryName } from '../../src/node/wholeFile.js';
+import { temporaryName } from '../../src/node/files/wholeFile.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import type { Volume } from '../../src/node/fileSystem.js';
+import type { Volume } from '../../src/node/files/fileSystem.js';
 
 const never = new AbortController().signal;
 const record = { v: 1, text: 'ä\u2028"', nested: { '2': [1], '10': null, b: true } };

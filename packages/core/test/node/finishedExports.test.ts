@@ -10,7 +10,7 @@ import {
 } from '../../src/index.js';
 import { fileSink, fileState, nodeFileSystem, type FileTarget } from '../../src/node/index.js';
 import { FakeClock } from '../fakeClock.js';
-import { recordingSink } from '../sink/recordingSink.js';
+import { recordingSink } from '../rows/sink/recordingSink.js';
 import { fileOf, partitionsOf } from './partitionRows.js';
 import { simulatedDisk, type SimulatedDisk } from './simulatedDisk.js';
 import { runOn, target, textOn, type Scenario } from './simulatedExport.js';

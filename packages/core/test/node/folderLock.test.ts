@@ -10,7 +10,7 @@ import { bundled } from '../../../../scripts/bundled.js';
 import { casesOf } from '../../../../scripts/testEffort.js';
 import { LockError, SinkError } from '../../src/index.js';
 import { fileState, nodeFileSystem, type FileStateOptions, type FileSystem } from '../../src/node/index.js';
-import { temporaryName } from '../../src/node/wholeFile.js';
+import { temporaryName } from '../../src/node/files/wholeFile.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
 import { forkChild } from './forkChild.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';

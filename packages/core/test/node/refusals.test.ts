@@ -27,7 +27,7 @@ import {
   type StateStore,
 } from '../../src/index.js';
 import { fileSink, fileState, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
-import { temporaryName } from '../../src/node/wholeFile.js';
+import { temporaryName } from '../../src/node/files/wholeFile.js';
 import { namesBeside } from './namesBeside.js';
 import { fileOf, partitionsOf } from './partitionRows.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';

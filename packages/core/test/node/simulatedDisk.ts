@@ -5,7 +5,7 @@ import { DiskTree } from './simulatedDisk/diskTree.js';
 import { fingerprintOf } from './simulatedDisk/fingerprintOf.js';
 import { FileInode, FolderInode, type Inode } from './simulatedDisk/inode.js';
 import { survivors, type RestartMode } from './simulatedDisk/survivors.js';
-import type { Volume } from '../../src/node/fileSystem.js';
+import type { Volume } from '../../src/node/files/fileSystem.js';
 
 /** A disk in memory that tells what was written from what is durable, so that a power cut can be played at any call. */
 export interface SimulatedDisk extends FileSystem {

@@ -1,7 +1,7 @@
 import { createClient, systemClock } from '@sluice/core';
 import { byCursor, byLink, byOffset, byPage, bySince, defineApi, listing, rowOf } from '@sluice/core/define';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { serve, type Said } from '../../../core/test/api/servedApi.js';
+import { serve, type Said } from '../../../core/test/define/servedApi.js';
 
 /** What the API lists: more in the second round than in the first. */
 export type Round = 1 | 2;

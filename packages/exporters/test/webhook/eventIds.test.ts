@@ -7,8 +7,8 @@ import { from, lastValueFrom, mergeMap } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import { ChangingForge } from '../../../core/test/api/changingForge.js';
-import { ChangingTable, entriesOf, overlap } from '../../../core/test/api/changingTable.js';
+import { ChangingForge } from '../../../core/test/define/changingForge.js';
+import { ChangingTable, entriesOf, overlap } from '../../../core/test/define/changingTable.js';
 import { openReceiver, webhookTo } from './forwarding.js';
 import { thingSource, type Thing } from './thingSource.js';
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { jsonAnswer } from '../answer.js';
 import { openExchange } from '../exchange.js';
 import { FaultDraw } from '../faultDraw.js';
-import { draws, fraction, pick } from '../random.js';
+import { draws, fraction, pick } from '../served/random.js';
 import { ServerLog, type LoggedExchange, type Open } from '../serverLog.js';
 import type { AcceptedRecords } from './acceptedRecords.js';
 import { decodeRecords } from './decodeRecords.js';

@@ -2,7 +2,7 @@ import { parse, resolve, sep } from 'node:path';
 import { diskError } from './diskCalls.js';
 import { FileInode, FolderInode, type Inode } from './inode.js';
 import { NameJournal, type Name } from './nameJournal.js';
-import type { Volume } from '../../../src/node/fileSystem.js';
+import type { Volume } from '../../../src/node/files/fileSystem.js';
 
 /** Where a path leads to. */
 interface Spot {

@@ -1,4 +1,4 @@
-import type { Volume } from '../../../src/node/fileSystem.js';
+import type { Volume } from '../../../src/node/files/fileSystem.js';
 
 /** What a name leads to. */
 export type Inode = FileInode | FolderInode;

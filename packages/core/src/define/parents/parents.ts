@@ -1,0 +1,370 @@
+import type { Clock } from '../../clock.js';
+import { CheckpointError, ConfigError, PaginationError, SluiceError } from '../../errors.js';
+import { definedJson, type Json } from '../../json.js';
+import { findGap, isDone, type Position } from '../../position.js';
+import type { PageRequest, UndecodedPage } from '../../rows/source/definition.js';
+import type { Discovery, ParentRow } from '../../rows/source/discovery.js';
+import type { WalkedWindow } from '../../rows/source/increment.js';
+import type { ListedKeys } from '../../rows/source/listedKeys.js';
+import type { Page } from '../../rows/source/page.js';
+import type { PullIterator } from '../../rows/source/cancellable.js';
+import type { Source } from '../../rows/source/source.js';
+import type { WalkOptions } from '../../rows/source/walk.js';
+import type { StateLog } from '../../stateLog.js';
+import { otherTotal } from '../../rows/source/chainErrors.js';
+import { hashOf } from '../../rows/source/fingerprint.js';
+import { isRecord, kindOf } from '../../values.js';
+import { rowKey } from '../../rows/watch/snapshotRows.js';
+import { decodeParentList, decodeParents, encodeParents, type Parent, type ParentPage } from './decodeParents.js';
+import type { ListingPlan } from '../listingPlan.js';
+import type { IncrementalPaging } from '../pages/paging.js';
+
+/** How the parents of a listing become its partitions. */
+export interface ParentRules<Row, Params extends object> {
+  /** The source's name. */
+  readonly name: string;
+  readonly parents: Source<unknown>;
+  /** The parameters for a parent. */
+  readonly paramsOf: (parent: object) => object;
+  /** @throws ConfigError if the definition names a parameter that is not one of these. */
+  readonly requireNames: (names: readonly string[]) => void;
+  /** The values of the partitions of a parent; `undefined` if it is one. */
+  readonly valuesOf: (params: Params) => readonly object[] | undefined;
+  /** The plan of a parent's partitions. @throws ConfigError if a request can't be sent, or is that of two of them. */
+  readonly planOf: (params: Params, values: readonly object[] | undefined) => ListingPlan;
+  /** Each parent's listing may be walked in windows. */
+  readonly increment: IncrementalPaging | undefined;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly fetch: (plan: ListingPlan, page: PageRequest) => Promise<UndecodedPage<Row>>;
+  readonly warn: (message: string) => void;
+  readonly isSecret: (text: string) => boolean;
+}
+
+interface OpenParent {
+  readonly path: readonly string[];
+  readonly values: object | undefined;
+  readonly window: WalkedWindow | undefined;
+  /** The windows of the same parent that have not ended, in their order. */
+  readonly unfinished: Set<number>;
+  /** Absent if it stands for rows that are missing. */
+  readonly plan: ListingPlan | undefined;
+}
+
+/**
+ * The parents of one walk. A partition is a parent's index in the order in which they were found, which the log keeps.
+ *
+ * It requests a page of parents only when the walk needs more, and forgets a parent's parameters when its listing ends.
+ * So it holds a page of parents and the walk's window, and the keys of all.
+ */
+export class Parents<Row, Params extends object> implements Discovery<Row> {
+  count = 0;
+  readonly #rules: ParentRules<Row, Params>;
+  readonly #start: WalkOptions;
+  readonly #log: StateLog | undefined;
+  /** Of the parents' own listing; absent if they are not compared. */
+  readonly #keys: ListedKeys | undefined;
+  /** The hash of each parent's parameters, by the path of its keys as JSON. */
+  readonly #paths = new Map<string, string>();
+  /** The hashes of the parents' first requests. */
+  readonly #requested = new Set<string>();
+  readonly #doubts = new Set<string>();
+  /** The parameters that any parent has. */
+  readonly #names = new Set<string>();
+  /** The parents whose listings may have more pages, by partition. */
+  readonly #open = new Map<number, OpenParent>();
+  readonly #steps = this.#find();
+  #pages: PullIterator<Page<unknown>> | undefined;
+  /** When the export began (wall time in ms): a run that resumes has the same windows. */
+  #began: number | undefined;
+  #isClosed = false;
+  /** The log has a record of this export. */
+  #isBegun = false;
+
+  constructor(rules: ParentRules<Row, Params>, start: WalkOptions) {
+    this.#rules = rules;
+    this.#start = start;
+    this.#log = start.partitionLog?.log(1);
+    this.#keys = start.keys?.above();
+  }
+
+  async more(): Promise<boolean> {
+    const { done = false } = await this.#steps.next();
+    return !done;
+  }
+
+  parentOf(partition: number): ParentRow | undefined {
+    const open = this.#open.get(partition);
+    if (!open) return undefined;
+    const { path, values, window } = open;
+    return { path, mark: markOf(path, values), window, text: () => this.#textOf(path, open) };
+  }
+
+  /** What moves out of a window while it is walked gets into one that ends after the beginning of the walk. */
+  mayBegin(partition: number): boolean {
+    const { window, unfinished = [] } = this.#open.get(partition) ?? {};
+    const { increment } = this.#rules;
+    if (!window || !increment || increment.compare(window.to, window.until) <= 0) return true;
+    const [first] = unfinished;
+    return first === partition;
+  }
+
+  async fetch(request: PageRequest): Promise<UndecodedPage<Row>> {
+    const parent = this.#open.get(request.partition);
+    if (!parent) throw new Error(`${this.#rules.name} has no partition ${request.partition} that is open.`);
+    const { plan } = parent;
+    return plan ? this.#rules.fetch(plan, { ...request, partition: 0 }) : missingRows;
+  }
+
+  ended(partition: number): void {
+    this.#open.get(partition)?.unfinished.delete(partition);
+    this.#open.delete(partition);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#pages?.return().catch(() => undefined);
+    // Waits for the current step: a record must not be torn.
+    await this.#steps.return();
+    await this.#log?.close();
+    await this.#keys?.close();
+  }
+
+  /** Takes the parents of the log first, then requests more: a page with each step. */
+  async *#find(): AsyncGenerator<void, void, undefined> {
+    let reached = await this.#load();
+    yield;
+    this.#pages = this.#walkParents(reached);
+    for (;;) {
+      const next = await this.#pages.next().catch((error: unknown) => {
+        throw this.#located(error);
+      });
+      // A cancelled walk ends like a complete one.
+      if (this.#isClosed) return;
+      if (next.done) break;
+      const page: ParentPage<Params> = { parents: this.#newParents(next.value), next: next.value.position };
+      await this.#record(page);
+      this.#take(page);
+      reached = next.value.position;
+      yield;
+    }
+    this.#compareTotal(reached);
+  }
+
+  /** The walk of the parents, which discovers its own partitions in the same way, and records them one level up. */
+  #walkParents(startAt: Position | undefined): PullIterator<Page<unknown>> {
+    const { partitionLog, requireTotal, onShort } = this.#start;
+    const pages = this.#rules.parents.pages({
+      startAt,
+      // The next page of parents is requested when it is needed: what was fetched ahead would not be recorded.
+      prefetch: 0,
+      partitionLog: partitionLog && { ...partitionLog, log: (level) => partitionLog.log(level + 1) },
+      requireTotal,
+      onShort,
+      repeats: this.#keys && 'keep',
+      keys: this.#keys,
+    });
+    return pages[Symbol.asyncIterator]();
+  }
+
+  /** Takes the parents of the log. @returns where the walk of the parents continues */
+  async #load(): Promise<Position | undefined> {
+    const { startAt, partitionLog } = this.#start;
+    const { before, begun, done = [] } = startAt;
+    let reached: Position | undefined;
+    if (partitionLog && this.#log) {
+      const { runId } = partitionLog;
+      for await (const record of this.#log.read()) {
+        const page = decodeParents<Params>(record);
+        // Of another export, which has ended: the first record of this one replaces it.
+        if (!this.#isBegun && page?.runId !== runId) break;
+        if (!page) throw this.#unreadable('has a record that is not one of parents');
+        this.#began ??= page.began;
+        this.#isBegun = true;
+        this.#take(page);
+        reached = page.next;
+      }
+    }
+    if (reached) await this.#keys?.load(reached);
+    const reachedIn = [...Object.keys(begun).map(Number), ...done.map(([, last]) => last)];
+    const needed = Math.max(before, ...reachedIn.map((partition) => partition + 1));
+    if (this.count < needed) throw this.#unreadable('does not have the parents that the checkpoint refers to');
+    const { increment, clock } = this.#rules;
+    if (increment?.windows) this.#began ??= clock.now();
+    return reached;
+  }
+
+  /** The parents' own listing may lack some: then their rows are missing, too. */
+  #compareTotal(reached: Position | undefined): void {
+    const { name, parents, warn } = this.#rules;
+    const gap = findGap(reached?.totals);
+    if (!gap) return;
+    const more = `, and so may their rows of ${name}`;
+    const error = otherTotal(parents.info.name, gap, { repeated: reached?.repeated, more });
+    if (this.#start.requireTotal) throw error;
+    warn(error.summary);
+    this.#start.onShort?.(gap);
+  }
+
+  /** The parents of a page whose paths are new, each checked for what its requests need. */
+  #newParents({ items, isIncomplete, parents: above = [] }: Page<unknown>): readonly Parent<Params>[] {
+    const { name, parents, paramsOf, valuesOf, requireNames, planOf } = this.#rules;
+    const found: [readonly string[], Json][] = [];
+    const paths = new Map<string, string>();
+    for (const row of items) {
+      const { schema } = parents.info;
+      const path = schema?.key ? [...above, rowKey((each) => schema.key?.(each), row)] : above;
+      const text = JSON.stringify(path);
+      if (!isRecord(row))
+        throw new ConfigError(`${name} can't have ${kindOf(row)} of ${parents.info.name} as a parent.`);
+      const params = paramsOf(row);
+      const made = definedJson(params, `The parameters of ${name} for ${this.#textOf(path)}`);
+      const hash = hashOf(made);
+      const known = this.#paths.get(text) ?? paths.get(text);
+      if (known !== undefined && known !== hash) this.#doubt('left out', path);
+      if (known !== undefined) continue;
+      paths.set(text, hash);
+      this.#addNames(params);
+      found.push([path, made]);
+    }
+    // A partition as well, so that a run that resumes knows of it.
+    if (isIncomplete) found.push([above, null]);
+    return decodeParentList<Params>(found).flatMap((parent): readonly Parent<Params>[] => {
+      const [path, params] = parent;
+      if (params === null) return [parent];
+      const values = valuesOf(params);
+      values?.forEach((own) => this.#addNames(own));
+      requireNames([...this.#names]);
+      const plan = planOf(params, values);
+      for (let nth = 0; nth < plan.partitions; nth += 1) {
+        const hash = requestHash(plan, nth);
+        if (this.#requested.has(hash)) this.#doubt('twice', path);
+        this.#requested.add(hash);
+      }
+      return (values ?? [undefined]).map((own) => {
+        const from = this.#beginOf(path, own);
+        return own || from !== undefined
+          ? [path, params, { ...(own && { values: own }), ...(from !== undefined && { from }) }]
+          : parent;
+      });
+    });
+  }
+
+  /** Warns once of each: the rows of a parent may have changed meanwhile. */
+  #doubt(what: 'left out' | 'twice', path: readonly string[]): void {
+    if (this.#doubts.has(what)) return;
+    this.#doubts.add(what);
+    const { name, parents, warn } = this.#rules;
+    const which = this.#textOf(path);
+    warn(
+      what === 'left out'
+        ? `${name}: ${which} came before with other parameters, so its rows are left out. If it is another row, give ${parents.info.name} a key with more fields, e.g. ['region', 'id'].`
+        : `${name}: the listing of ${which} has the same request as one before it, so rows come twice. If it is another listing, the request lacks one of the params, or these lack a field; fields of a row above are carried down by the fields of its children.`,
+    );
+  }
+
+  /** Where the windows of a parent begin. */
+  #beginOf(path: readonly string[], values: object | undefined): string | undefined {
+    const { increment } = this.#rules;
+    const { since } = this.#start;
+    if (!increment?.windows) return undefined;
+    return since?.beginOf?.(markOf(path, values)) ?? since?.from ?? increment.begin;
+  }
+
+  /** Durable before the first request of their listings, so that a position never refers to an unknown parent. */
+  async #record(page: ParentPage<Params>): Promise<void> {
+    const log = this.#log;
+    if (!log || !this.#start.partitionLog) return;
+    const { runId } = this.#start.partitionLog;
+    const { name, parents, isSecret } = this.#rules;
+    if (isSecret(JSON.stringify(page.parents)))
+      throw new PaginationError(
+        'secret-in-cursor',
+        `${name} can't continue: the API sent a row of ${parents.info.name} whose key or parameters contain the API key, and these are written to the state. Tell the API's operator.`,
+      );
+    const began = this.#began === undefined ? {} : { began: this.#began };
+    const record = { ...page, parents: encodeParents(page.parents) };
+    await this.#keys?.save(page.next);
+    if (this.#isBegun) await log.append(record);
+    else await log.replace([{ runId, ...began, ...record }]);
+    this.#isBegun = true;
+  }
+
+  #take({ parents }: ParentPage<Params>): void {
+    const { startAt } = this.#start;
+    for (const [path, params, { values, from } = {}] of parents) {
+      if (params !== null) this.#paths.set(JSON.stringify(path), hashOf(params));
+      this.#addNames({ ...params, ...values });
+      const windows = this.#windowsFrom(from);
+      const first = this.count;
+      this.count += windows.length;
+      const open = Array.from(windows, (_, nth) => first + nth).filter((partition) => !isDone(startAt, partition));
+      if (open.length === 0) continue;
+      const plan = params === null ? undefined : this.#rules.planOf(params, values && [values]);
+      const unfinished = new Set(open);
+      if (plan) this.#requested.add(requestHash(plan, 0));
+      for (const partition of open)
+        this.#open.set(partition, { path, values, window: windows[partition - first], unfinished, plan });
+    }
+  }
+
+  /** The windows of the next partitions; one without a window if there are none. */
+  #windowsFrom(from: string | undefined): readonly (WalkedWindow | undefined)[] {
+    const { increment } = this.#rules;
+    if (!increment?.windows || from === undefined || this.#began === undefined) return [undefined];
+    const until = increment.read(new Date(this.#began).toISOString()) ?? from;
+    const listed = increment.windows(from, this.#began);
+    const last = this.count + listed.length - 1;
+    return listed.map((window) => ({ ...window, last, until }));
+  }
+
+  #addNames(params: object): void {
+    for (const name of Object.keys(params)) this.#names.add(name);
+  }
+
+  /** A key that is too long to be searched for secrets is not shown, as its beginning might end with half of one. */
+  #textOf(path: readonly string[], { values, window }: Partial<OpenParent> = {}): string {
+    const { parents, isSecret } = this.#rules;
+    const keys = path.map((key) =>
+      key.length <= longestKey && !isSecret(key) ? JSON.stringify(key.slice(0, 100)) : '',
+    );
+    const isShown = keys.every((key) => key !== '');
+    const text = JSON.stringify(values ?? {});
+    const ofValues = values && text.length <= longestKey && !isSecret(text) ? [text.slice(0, 100)] : [];
+    const part = [...ofValues, ...(window ? [`from ${window.from} to ${window.to}`] : [])].join(' ');
+    if (path.length === 0) return `the part ${part}`;
+    return `${isShown ? keys.join(' > ') : 'a row'} of ${parents.info.name}${part && ` (${part})`}`;
+  }
+
+  /** An error of the parents' walk, without what refers to a partition or a position of theirs. */
+  #located(error: unknown): unknown {
+    if (!SluiceError.is(error)) return error;
+    delete error.position;
+    const { code, summary, details } = error;
+    if (code !== 'cursor-refused') return error;
+    return new PaginationError('cursor-refused', summary, {
+      details: { status: details['status'] },
+      advice: [{ kind: 'restart' }],
+      cause: error,
+    });
+  }
+
+  #unreadable(what: string): CheckpointError {
+    const message = `The log of the parents of ${this.#rules.name} ${what}, so it was damaged or changed.`;
+    return new CheckpointError(message, {}, [{ kind: 'restart' }]);
+  }
+}
+
+const longestKey = 10_000;
+
+function requestHash(plan: ListingPlan, partition: number): string {
+  const { first, details } = plan.request(partition);
+  return hashOf([first(1), details]);
+}
+
+/** What a mark belongs to. */
+function markOf(path: readonly string[], values: object | undefined): readonly string[] {
+  return values ? [...path, JSON.stringify(values)] : path;
+}
+
+/** The only page of a partition that stands for rows that are missing. */
+const missingRows = { received: [], decode: () => [], next: 'end', isIncomplete: true } as const;

@@ -1,0 +1,249 @@
+import { checkCount, checkOptions, hintFor } from '../../checks.js';
+import { ConfigError } from '../../errors.js';
+import { ExactNumber } from '../../json.js';
+import { shownText } from '../../values.js';
+import { documentPath } from '../responses/documentPath.js';
+import { pageByValue } from './pageByValue.js';
+import { pageInside, type SinceOrder } from './pageInside.js';
+import type { IncrementalPaging, PageAddress, Paging, SinceBounds } from '../pages/paging.js';
+import {
+  joinPlaces,
+  type NoPlace,
+  parsePlace,
+  placeKinds,
+  type Placing,
+  type RequestPlace,
+} from '../requests/requestPlace.js';
+import { givenValue, type SinceField } from './sinceField.js';
+import { type SinceRule, sinceRule, type SinceType, sinceTypes } from './sinceValue.js';
+import { fillSlot } from './sinceSlot.js';
+import { sinceWindows, type WindowOptions } from './sinceWindows.js';
+import { isLocal, isTimeFormat } from './timeFormat.js';
+import { timeZone } from './timeZone.js';
+import { changesClock, type SinceWriting, writesEnd, writeSince, writtenTimes } from './writeSince.js';
+
+/** Options of {@link bySince}. */
+export type SinceOptions = SinceFieldOptions &
+  (
+    | (RequestPlace & {
+        /**
+         * In which order the API lists rows, by their values. Default `ascending`. `newest-first`: an increment ends at
+         * a page on which every row is from before it. `any`: it walks all pages, for APIs without filter or order.
+         * Both need `paging`, and no place if the API has no filter; `any` is only for times.
+         */
+        readonly order?: 'ascending';
+        /**
+         * How the listing continues from page to page, e.g. `byOffset(…)`. Default: each page is requested with the
+         * value of the last row, which no move can disturb. With offsets, an export walks the listing again if rows have
+         * moved, three times at most. With page numbers or cursors of the API, moves are not noticed.
+         */
+        readonly paging?: Paging;
+      })
+    | ((RequestPlace | NoPlace) & {
+        readonly order: 'newest-first' | 'any';
+        readonly paging: Paging;
+      })
+  );
+
+interface SinceFieldOptions {
+  /** The value's path in a row as it was received, e.g. `updated_at`. */
+  readonly field: string;
+  /**
+   * What the values are: `instant` (a date with time and zone, as in RFC 3339 or RFC 5322), `datetime` (without a zone), `date`,
+   * `epoch-seconds` or `epoch-ms` (numbers since 1970, also with a fraction or in a text), `integer` (of any size, also
+   * in a text) or `text` (compared by its characters' codes).
+   */
+  readonly type: SinceType;
+  /**
+   * How the request has a value, if not as rows have it: a text with a format in braces, e.g. `{epoch-seconds}` or
+   * `updated >= {epoch-ms}`; the formats are `instant`, `datetime`, `minute`, `date`, `epoch-seconds`, `epoch-ms`, and
+   * `value` for the row's own text. Or a function `(value, bound) => text`. What is written for the bound `from` may ask
+   * for more rows, which are left out, and never for less: rows would be missed. Formats round down. `datetime`, `minute` and
+   * `date` are times of the `zone`; where rows have instants and that is not given, some 13 hours more are asked for at both
+   * ends, so that no row is missed in any zone. So it is with a function that returns a date and no zone; with `zone`, it
+   * must write times of that zone itself. Without `write`, an `integer` is a number in a body, and with `{value}` a text.
+   *
+   * If the definition's `query` or `body` has a text with `{since}` in the same place, it is put there, beside what that
+   * text has of parameters: `query: ({ project }) => ({ jql: \`project = ${project} AND {since}\` })`. It needs `begin`.
+   */
+  readonly write?: SinceWriting;
+  /**
+   * The zone of the times that rows or requests have without one: an offset, e.g. `-07:00`, `UTC`, or a name of the IANA time
+   * zone database, e.g. `America/Denver`. Default: unknown, from UTC-12 to UTC+14. Then requests ask for more, and marks of
+   * the types `datetime` and `date` stay 12 hours behind, so that no row is missed; those are requested again each time.
+   */
+  readonly zone?: string;
+  /**
+   * Walks the listing in windows, for APIs that limit the rows or the time of a request. A window asks for at least the
+   * rows from its beginning until before its end, and rows that are not in it are left out, so it does not matter
+   * whether the API takes the end to be inclusive. They start at `begin`, or at the mark. The last one is open: it ends
+   * at least half a step after the walk has begun, and has rows that change meanwhile. Needs `begin`, a place and times.
+   * Default: one request has all rows from a value on.
+   *
+   * @example bySince({ param: 'created[gte]', …, begin: '2020-01-01', windows: { to: 'created[lt]', step: '30d' } })
+   */
+  readonly windows?: WindowOptions;
+  /**
+   * The value from which a walk starts that has no mark: that of a first export, of `full`, of a watch. For times also
+   * as an instant or a date. Default: all rows, and the first request has no value. Needed where a request must have one.
+   */
+  readonly begin?: string;
+  /**
+   * How late a row may appear, compared with its value: for times in ms (default 60,000), for integers as a number
+   * (default 0). Rows that appear later are missed. Not for texts.
+   */
+  readonly overlap?: number;
+}
+
+/**
+ * Paging by a value that grows with each change, such as `updated_at`. The API must filter by it, inclusive (rows with
+ * the value itself are listed, too), and list rows in ascending order: ask for that in `query`.
+ *
+ * Each page starts at the last known value, so a row that changes meanwhile and moves to the end pushes none out of the
+ * walk. Exports with `incremental` request only what is new since the last one, of each parent and of each of the values
+ * of `partitions`. Rows without a value and rows that are not in order are errors. Removed rows are not noticed. Rows from
+ * before the requested value are left out.
+ *
+ * Without `paging` it needs a `pageSize`; its `max` must be the API's: a page that has fewer rows is taken for the last
+ * one if none of them is new. A full page of rows with one and the same value is an error.
+ *
+ * @example
+ * paging: bySince({ param: 'since', field: 'updated_at', type: 'instant' })
+ * // A feed without a filter:
+ * paging: bySince({ field: 'created', type: 'epoch-seconds', order: 'newest-first', paging: byPage({ param: 'page' }) })
+ *
+ * @throws ConfigError if an option is invalid. Later: DecodeError, or PaginationError if rows would be missed.
+ */
+export function bySince(options: SinceOptions): Paging {
+  checkOptions('bySince()', options, {
+    ...placeKinds,
+    field: 'text',
+    type: 'text',
+    write: 'text or a function?',
+    zone: 'text?',
+    begin: 'text?',
+    overlap: 'a number?',
+    order: 'text?',
+    paging: 'an object?',
+    windows: 'an object?',
+  });
+  const { field, type, order = 'ascending', paging, windows } = options;
+  if (!sinceTypes.includes(type))
+    throw new ConfigError(`The type of bySince is ${shownText(type)}. ${hintFor(type, sinceTypes)}`);
+  const changes = changesClock(options.write, type);
+  const isFree = typeof options.write === 'function' || (isTimeFormat(type) && isLocal(type));
+  if (options.zone !== undefined && !changes && !isFree)
+    throw new ConfigError(
+      `zone of bySince is for times without a zone, and neither the rows nor the requests have such. If the API takes them for local ones, e.g. give write: '{datetime}'.`,
+    );
+  const zone = timeZone(options.zone);
+  const rule = sinceRule(type, zone);
+  const overlap = options.overlap ?? (rule.isTime ? 60_000 : 0);
+  checkCount('overlap', overlap, { min: 0 });
+  if (type === 'text' && overlap > 0)
+    throw new ConfigError('bySince takes no overlap for texts, since nothing can be subtracted from them.');
+  checkWalk(options, rule);
+  const begin = givenValue(rule, 'begin', options.begin);
+  const hasPlace = (options.param ?? options.into ?? options.header) !== undefined;
+  const place = hasPlace || order === 'ascending' ? parsePlace(options) : undefined;
+  const written = writtenTimes(options.write);
+  const listWindows = windows && sinceWindows(windows, { type, rule, begin, zone, overlap, written });
+  const end = endPlace(options, place);
+  const write = writeSince(options.write, type, zone);
+  const put = (first: PageAddress, { from, to }: SinceBounds): PageAddress => {
+    if (!place) return first;
+    const written = write(rule.given(from) ?? from, 'from', to);
+    // In a body, an integer is a number, however large it is.
+    const isNumber = type === 'integer' && options.into !== undefined && options.write === undefined;
+    const value = fillSlot(place.find?.(first), written);
+    const begun = place.put(first, isNumber && value === written ? new ExactNumber(String(BigInt(written))) : value);
+    return end && to !== undefined ? end.put(begun, write(to, 'to')) : begun;
+  };
+  const by: SinceField = {
+    field,
+    rule,
+    put,
+    isCoarse: options.write !== undefined,
+    needsZone: changes && !zone.isKnown,
+    doesFilter: `Does it filter by ${JSON.stringify(options.param ?? options.into ?? options.header)}?${type === 'instant' ? " If it takes times for local ones, give write: '{datetime}' and the zone." : ''}`,
+  };
+  documentPath(field);
+  const pages: Pick<Paging, 'request' | 'next'> & Pick<IncrementalPaging, 'newRows'> = paging
+    ? {
+        ...pageInside(by, order, place !== undefined),
+        request(first, at, since) {
+          const { from } = since ?? {};
+          return paging.request(from === undefined ? first : put(first, { ...since, from }), at);
+        },
+        next: (response) => paging.next(response),
+      }
+    : pageByValue(by);
+  return {
+    identity: {
+      by: 'since',
+      ...place?.identity,
+      field,
+      type,
+      write: typeof options.write === 'function' ? 'function' : (options.write ?? null),
+      begin: begin ?? null,
+      ...(options.zone !== undefined && { zone: options.zone }),
+      // Without the number, the windows of a checkpoint ended elsewhere.
+      ...(windows && { windows: { ...windows, v: 2 } }),
+      order,
+      paging: paging?.identity ?? null,
+    },
+    ...joinPlaces([place?.sets, end?.sets, paging]),
+    request: (first, at, since) => pages.request(first, at, since),
+    next: (response) => pages.next(response),
+    more: (response) => paging?.more?.(response) === true,
+    namesNext: paging?.namesNext === true,
+    needsPageSize: paging?.needsPageSize ?? !paging,
+    increment: {
+      compare: (a, b) => rule.compare(a, b),
+      read: (value) => rule.given(value),
+      wanted: rule.wanted,
+      mark: (latest, began) => rule.mark(latest, began, overlap),
+      ...(windows && { mend: (mark) => rule.mend?.(mark) ?? mark }),
+      isBounded: rule.isTime,
+      isSent: place !== undefined,
+      begin,
+      windows: listWindows,
+      from: put,
+      newRows: (page, response) => pages.newRows(page, response),
+    },
+  };
+}
+
+/** Where requests have the end of a window, unless `write` has it. @throws ConfigError unless it is one of the two. */
+function endPlace({ windows, write, param, into }: SinceOptions, place: Placing | undefined): Placing | undefined {
+  const isWritten = writesEnd(write);
+  if (!windows) {
+    if (isWritten)
+      throw new ConfigError("write of bySince has the end of a window: give windows, e.g. { step: '30d' }.");
+    return undefined;
+  }
+  const { to } = windows;
+  if (!place) throw new ConfigError('bySince needs a place for windows: param, into or header.');
+  if ((to === undefined) !== isWritten)
+    throw new ConfigError(
+      "The end of a window of bySince is sent in one place: give windows.to, e.g. 'created[lt]', or write it with the beginning, e.g. '{instant}..{to:instant}'.",
+    );
+  if (to === undefined) return undefined;
+  return parsePlace(param !== undefined ? { param: to } : into !== undefined ? { into: to } : { header: to });
+}
+
+/** @throws ConfigError if the order and the paging do not go together. */
+function checkWalk({ order = 'ascending', paging, type }: SinceOptions, { isTime }: SinceRule): void {
+  const orders: readonly SinceOrder[] = ['ascending', 'newest-first', 'any'];
+  if (!orders.includes(order))
+    throw new ConfigError(`The order of bySince is ${shownText(order)}. ${hintFor(order, orders)}`);
+  if (order !== 'ascending' && !paging)
+    throw new ConfigError(
+      `bySince needs the paging of the API where the order is ${order}, e.g. paging: byPage({ param: 'page' }).`,
+    );
+  if (order === 'any' && !isTime)
+    throw new ConfigError(
+      `bySince takes no order 'any' for values of type ${type}: a row that changes during a walk may get one that the walk has passed. Only times can be compared with its beginning.`,
+    );
+  if (paging?.increment) throw new ConfigError('The paging of bySince is a bySince itself: give that of the API.');
+}

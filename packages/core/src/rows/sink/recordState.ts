@@ -1,0 +1,137 @@
+import type { StateLog } from '../../stateLog.js';
+import type { Outage } from '../../outage.js';
+import { lockQueues, type Release } from './lockQueue.js';
+import type { StateStore } from './stateStore.js';
+
+/** Lists of records, each with a name: a table of a database with the columns `list` and `record`, for example. */
+export interface RecordLists {
+  /**
+   * Connects, and keeps other processes out until the release. Called once for all of this process that hold it.
+   *
+   * @param onOutage that of `StateStore.lock`
+   */
+  open(signal: AbortSignal, onOutage?: (outage: Outage | undefined) => void): Promise<Release>;
+  /** The records of a list in order, as plain JSON; none if there is no such list. */
+  read(list: string): Promise<readonly unknown[]>;
+  /** Adds records to a list, after its others or instead of them: all or none. They are durable when it resolves. */
+  write(list: string, records: readonly object[], options: { readonly isReplaced: boolean }): Promise<void>;
+}
+
+/**
+ * State in lists of records: what a sink with transactions needs for its own checkpoints (`Sink.state`). `write` commits
+ * the sink's waiting rows in the same transaction.
+ *
+ * @example
+ * const lists = new Map<string, readonly object[]>();
+ * const state = recordState({
+ *   open: async () => async () => {},
+ *   read: async (list) => lists.get(list) ?? [],
+ *   write: async (list, records, { isReplaced }) =>
+ *     void lists.set(list, isReplaced ? records : [...(lists.get(list) ?? []), ...records]),
+ * });
+ */
+export function recordState(lists: RecordLists): StateStore {
+  const queues = lockQueues();
+  const shared = new SharedRelease((...holder) => lists.open(...holder));
+  return {
+    async lock(signal, use = 'export', onOutage) {
+      const leave = await queues[use].acquire(signal);
+      let release: Release;
+      try {
+        release = await shared.take(signal, onOutage);
+      } catch (error) {
+        await leave();
+        throw error;
+      }
+      return async () => {
+        await release();
+        await leave();
+      };
+    },
+    load: async (name) => (await lists.read(nameList(name)))[0],
+    save: (name, record) => lists.write(nameList(name), [record], { isReplaced: true }),
+    remove: (name) => lists.write(nameList(name), [], { isReplaced: true }),
+    log: (name) => new ListedLog(lists, `log/${name}`),
+  };
+}
+
+/** Records and logs may have the same names. */
+function nameList(name: string): string {
+  return `record/${name}`;
+}
+
+/** Opens for the first holder, and closes after the last. */
+class SharedRelease {
+  readonly #open: RecordLists['open'];
+  #holders = 0;
+  #opened: Promise<Release> | undefined;
+  #closed: Promise<void> = Promise.resolve();
+
+  constructor(open: RecordLists['open']) {
+    this.#open = open;
+  }
+
+  async take(...holder: Parameters<RecordLists['open']>): Promise<Release> {
+    this.#holders += 1;
+    this.#opened ??= this.#closed.then(() => this.#open(...holder));
+    let isHeld = true;
+    const release = async (): Promise<void> => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#holders -= 1;
+      if (this.#holders > 0) return;
+      const opened = this.#opened;
+      this.#opened = undefined;
+      const closed = opened?.then((close) => close());
+      this.#closed = closed?.catch(() => undefined) ?? Promise.resolve();
+      await closed;
+    };
+    try {
+      await this.#opened;
+    } catch (error) {
+      await release().catch(() => undefined);
+      throw error;
+    }
+    return release;
+  }
+}
+
+class ListedLog implements StateLog {
+  bytes = 0;
+  readonly #lists: RecordLists;
+  readonly #list: string;
+
+  constructor(lists: RecordLists, list: string) {
+    this.#lists = lists;
+    this.#list = list;
+  }
+
+  async *read(): AsyncIterable<unknown> {
+    const records = await this.#lists.read(this.#list);
+    this.bytes = records.reduce<number>((sum, record) => sum + measure(record), 0);
+    yield* records;
+  }
+
+  async append(record: object): Promise<void> {
+    await this.#lists.write(this.#list, [record], { isReplaced: false });
+    this.bytes += measure(record);
+  }
+
+  async replace(records: Iterable<object>): Promise<void> {
+    const all = [...records];
+    await this.#lists.write(this.#list, all, { isReplaced: true });
+    this.bytes = all.reduce((sum, record) => sum + measure(record), 0);
+  }
+
+  remove(): Promise<void> {
+    return this.replace([]);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+function measure(record: unknown): number {
+  return JSON.stringify(record).length;
+}

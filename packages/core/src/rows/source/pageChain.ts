@@ -1,0 +1,357 @@
+import { ConfigError, SluiceError } from '../../errors.js';
+import { isTransient } from '../../isTransient.js';
+import type { ChainPosition, PageCursor, StatedTotal } from '../../position.js';
+import { isRecord } from '../../values.js';
+import {
+  type ChainPlace,
+  emptyPages,
+  lostPage,
+  notAPage,
+  nothingSent,
+  placedFault,
+  refusedCursor,
+  repeatedCursor,
+  repeatedPage,
+  secretIn,
+  sourceFault,
+  tooManyPages,
+  unknownOffset,
+  unusableCursor,
+} from './chainErrors.js';
+import type { FetchedPage, PageRequest, SourceDefinition, UndecodedPage, WalkedPages } from './definition.js';
+import type { ParentRow } from './discovery.js';
+import { fingerprintsOf, hashOfJson, rowsOfFingerprint } from './fingerprint.js';
+import type { PageIncrement, Since } from './increment.js';
+import { type ChainStart, fetchBehindKnownRow } from './knownRow.js';
+import type { PageCache } from './pageCache.js';
+import { Repeats } from './repeats.js';
+
+/** A page of a chain, before the walk orders it among others. */
+export interface ChainPage<T> {
+  /** The number of rows, and the length of the last one as JSON. */
+  readonly rows: number;
+  readonly rowLength: number;
+  /** Called once, when the walk emits the page. */
+  readonly decode: () => readonly T[];
+  readonly partition: number;
+  readonly parent: ParentRow | undefined;
+  readonly page: number;
+  readonly total?: number | undefined;
+  /**
+   * Of a page that ends the chain: the smallest and the largest total that the API has stated, and the rows that it has
+   * listed. `Infinity` if each one was the number of rows of its page: it may not be that of the listing.
+   */
+  readonly ended?: (StatedTotal & { readonly maxTotal: number }) | undefined;
+  readonly isIncomplete?: true | undefined;
+  readonly increment?: PageIncrement | undefined;
+  /** Where the chain continues. */
+  readonly position: ChainPosition | 'done';
+}
+
+interface ChainOptions {
+  readonly partition: number;
+  /** Of a partition that is the listing of a row. */
+  readonly parent: ParentRow | undefined;
+  readonly from: ChainPosition | undefined;
+  readonly since: Since | undefined;
+  readonly cache: PageCache | undefined;
+}
+
+const maxEmptyPages = 100;
+/** Servers refuse URLs of more than 8 to 64 KiB. Searching longer texts for secrets takes seconds and gigabytes. */
+const longestCursor = 16_384;
+
+/** The pages of one partition, each found through the one before. */
+export class PageChain<T> {
+  readonly partition: number;
+  readonly parent: ParentRow | undefined;
+  readonly #definition: SourceDefinition<T>;
+  readonly #options: ChainOptions;
+  readonly #repeats: Repeats;
+  #position: ChainStart | ChainPosition;
+  #memo: unknown;
+
+  constructor(definition: SourceDefinition<T>, options: ChainOptions) {
+    const { partition, parent, from } = options;
+    const { offset = 0 } = definition;
+    this.partition = partition;
+    this.parent = parent;
+    this.#definition = definition;
+    this.#options = options;
+    this.#repeats = new Repeats(from);
+    this.#position = from ?? { next: offset > 0 ? { offset } : undefined, pages: 0, rows: 0, offset };
+  }
+
+  /**
+   * Fetches the next page, checks it, and finds where the one after it is. The chain ends where the API says that it is to
+   * be skipped. A later page may be refused for its cursor or its offset alone, so the first one is asked again.
+   */
+  async next(signal: AbortSignal): Promise<ChainPage<T>> {
+    this.#checkStart();
+    try {
+      return await this.#next(signal);
+    } catch (error) {
+      if (!isSkip(error)) throw error;
+      const isSkipped = this.#position.pages === 0 || (await this.#isFirstSkipped(signal));
+      if (!isSkipped) throw this.#refused(error, this.#position.next);
+      return this.#skip(error);
+    }
+  }
+
+  async #next(signal: AbortSignal): Promise<ChainPage<T>> {
+    const { page, known } = await fetchBehindKnownRow(
+      this.#position,
+      (at, atLeast) => this.#fetch({ at, atLeast, walked: this.#walked(), signal }),
+      () => this.#place(),
+    );
+    const received = page.received.slice(known);
+    const emitted = received.filter((_, index) => !page.leftOut?.has(index + known)).length;
+    if (page.isEnd && this.#position.pages === 0)
+      this.#warn(
+        `the API says that there is no first page of ${this.#which()}. Whether it has no rows is unknown, so the walk is incomplete.`,
+      );
+    const { reached, rowLength } = this.#check(page, received, emitted);
+    this.#memo = page.memo;
+    const next = this.#nextCursor(page.next, reached);
+    const isCircle = next !== undefined && this.#repeats.addCursor(next, this.#position.next);
+    const position = next && { next, ...reached, ...(isCircle && { isCircle }) };
+    if (position) this.#position = position;
+    return {
+      rows: emitted,
+      rowLength,
+      decode: () =>
+        decodePage(page, this.#definition.name).filter((_, index) => index >= known && !page.leftOut?.has(index)),
+      partition: this.partition,
+      parent: this.parent,
+      page: reached.pages,
+      total: page.total,
+      ended: position ? undefined : this.#ended(reached),
+      isIncomplete: page.isIncomplete,
+      increment: page.increment,
+      position: position ?? 'done',
+    };
+  }
+
+  /** @throws the error of an outage, which keeps it from finding out. */
+  async #isFirstSkipped(signal: AbortSignal): Promise<boolean> {
+    try {
+      const { offset = 0 } = this.#definition;
+      const at = offset > 0 ? { offset } : undefined;
+      await this.#fetch({ at, atLeast: 1, walked: { pages: 0, rows: offset }, signal });
+      return false;
+    } catch (error) {
+      if (isTransient(error)) throw error;
+      return isSkip(error);
+    }
+  }
+
+  /** Ends the chain without the rows that it lacks. */
+  #skip({ summary }: SluiceError): ChainPage<T> {
+    const what = this.#position.pages === 0 ? 'its rows' : 'the rest of its rows';
+    this.#warn(`skipped ${this.#which()}, so ${what} are missing: ${summary}`);
+    return {
+      rows: 0,
+      rowLength: 0,
+      decode: () => [],
+      partition: this.partition,
+      parent: this.parent,
+      page: this.#position.pages,
+      isIncomplete: true,
+      position: 'done',
+    };
+  }
+
+  #warn(message: string): void {
+    const { name, endpoint } = this.#definition;
+    endpoint?.warn?.(`${name}: ${message}`);
+  }
+
+  /** Names what the chain lists. */
+  #which(): string {
+    const { partition, parent } = this;
+    const { partitions = 1 } = this.#definition;
+    return parent?.text() ?? (partitions > 1 ? `partition ${partition + 1} of ${partitions}` : 'the listing');
+  }
+
+  async #fetch(request: Pick<PageRequest, 'at' | 'atLeast' | 'walked' | 'signal'>): Promise<UndecodedPage<T>> {
+    const definition = this.#definition;
+    const { partition, since, cache } = this.#options;
+    const { at } = request;
+    try {
+      const page = await definition.fetch({ partition, ...request, since, cache });
+      if (!isRecord(page)) throw notAPage(this.#place(), page);
+      return asUndecoded(page);
+    } catch (error) {
+      if (isSkip(error)) throw error;
+      if (definition.isRepeatable === false && at !== undefined && isTransient(error))
+        throw lostPage(this.#place(), 'a failed request', error);
+      throw this.#refused(error, at);
+    }
+  }
+
+  #refused(error: unknown, at: PageCursor | undefined): unknown {
+    if (at !== undefined && 'cursor' in at && SluiceError.is(error, 'http')) return refusedCursor(this.#place(), error);
+    if (SluiceError.is(error, 'rows-moved') && error.details['partition'] === undefined)
+      return placedFault(this.#place(), error);
+    return sourceFault(error, this.#place().name, 'fetch');
+  }
+
+  #walked(): WalkedPages {
+    const { pages, offset: rows, first, total, hash, isStated } = this.#position;
+    return {
+      pages,
+      rows,
+      ...(first !== undefined && { firstRows: rowsOfFingerprint(first) }),
+      ...(total !== undefined && { total }),
+      ...(hash !== undefined && { hash }),
+      ...(isStated && { isStated }),
+      memo: this.#memo,
+    };
+  }
+
+  #checkStart(): void {
+    if (this.#position.isCircle) throw repeatedCursor(this.#place());
+    // Nobody knows which pages the API counts as fetched.
+    const isResumed = (this.#options.from?.pages ?? 0) > 0;
+    if (isResumed && this.#definition.isRepeatable === false) throw lostPage(this.#place(), 'an interrupted walk');
+  }
+
+  /** Checks the rows of a page, and adds them to what the position says. */
+  #check(
+    page: UndecodedPage<T>,
+    received: readonly unknown[],
+    emitted: number,
+  ): { readonly reached: Omit<ChainPosition, 'next'>; readonly rowLength: number } {
+    const { maxPages = Infinity } = this.#definition;
+    const { pages, rows, offset, lastRow, empty = 0 } = this.#position;
+    if (pages >= maxPages) throw tooManyPages(this.#place(), maxPages);
+    const hasRows = received.length > 0;
+    // The known rows of an increment may fill many pages.
+    const isEmpty = !hasRows && page.increment?.latest === undefined;
+    if (isEmpty && empty >= maxEmptyPages) throw emptyPages(this.#place(), empty + 1);
+    const last = hasRows ? this.#addPage(received) : undefined;
+    const lastHash = last === undefined ? lastRow : hashOfJson(last);
+    this.#checkIncrement(page.increment);
+    const reached = {
+      pages: pages + 1,
+      rows: rows + emitted,
+      ...(offset !== undefined && { offset: offset + received.length }),
+      ...this.#repeats.known,
+      ...(lastHash !== undefined && { lastRow: lastHash }),
+      ...(page.hash !== undefined && { hash: page.hash }),
+      ...(page.isStated && { isStated: page.isStated }),
+      ...withTotal(this.#position, page.total, received.length),
+      ...(isEmpty && { empty: empty + 1 }),
+    };
+    return { reached, rowLength: last?.length ?? 0 };
+  }
+
+  /** Adds a page with rows, and returns the JSON of its last one. A repeated page is an error, whatever the cursor says. */
+  #addPage(received: readonly unknown[]): string {
+    const { page, lastRow } = fingerprintsOf(received);
+    const repeated = this.#repeats.addPage(page, this.#position.pages + 1);
+    if (repeated === undefined) return lastRow;
+    // Also in the position that the consumer has: a walk that resumes there would emit the rows again.
+    if (repeated === 'an earlier page') Object.assign(this.#position, { landmark: page });
+    throw repeatedPage(this.#place(), repeated);
+  }
+
+  /** A mark is one of these values, and checkpoints have those of recent rows. */
+  #checkIncrement(increment: PageIncrement | undefined): void {
+    if (!increment) return;
+    const { latest = '', rows } = increment;
+    // One text: no form of a secret has a line break.
+    if (this.#isSecret([latest, ...rows.map(([, value]) => value)].join('\n')))
+      throw secretIn('increment', this.#place());
+  }
+
+  /** Where the chain continues after a page, if it does. A cursor is sent in a URL and stored in checkpoints. */
+  #nextCursor(
+    next: UndecodedPage<T>['next'],
+    { pages, offset, empty = 0 }: Omit<ChainPosition, 'next'>,
+  ): PageCursor | undefined {
+    if (next === 'end') return undefined;
+    if (next === 'by-offset') {
+      if (offset === undefined) throw unknownOffset(this.#place(pages + 1));
+      if (empty > 0) throw nothingSent(this.#place(pages + 1));
+      return { offset };
+    }
+    const why = unusable(next.cursor);
+    if (why !== undefined) throw unusableCursor(this.#place(pages), why);
+    if (this.#isSecret(next.cursor)) throw secretIn('cursor', this.#place(pages + 1));
+    return next;
+  }
+
+  #isSecret(text: string): boolean {
+    return this.#definition.endpoint?.isSecret?.(text) === true;
+  }
+
+  /** Not of a walk that has only some rows on purpose. */
+  #ended({ total, maxTotal, isListingTotal, offset }: Omit<ChainPosition, 'next'>): ChainPage<T>['ended'] {
+    const isPart = this.#options.since !== undefined || this.#definition.maxRows !== undefined;
+    if (isPart || total === undefined || offset === undefined) return undefined;
+    return { total, maxTotal: isListingTotal ? (maxTotal ?? total) : Infinity, listed: offset };
+  }
+
+  /** @param page default: the next one */
+  #place(page = this.#position.pages + 1): ChainPlace {
+    const { name, partitions = 1 } = this.#definition;
+    const { partition, parent } = this;
+    if (parent) return { name: `${name} of ${parent.text()}`, partition, page };
+    const of = Number.isFinite(partitions) ? ` of ${partitions}` : '';
+    return { name: partitions === 1 ? name : `${name}, partition ${partition + 1}${of},`, partition, page };
+  }
+}
+
+/** What a position says of the totals that the API has stated, after that of another page. */
+function withTotal(
+  { total: min, maxTotal: max = min, isListingTotal }: StatedTotalOfChain,
+  stated: number | undefined,
+  rows: number,
+): StatedTotalOfChain {
+  if (min === undefined && stated === undefined) return {};
+  const total = Math.min(min ?? Infinity, stated ?? Infinity);
+  const maxTotal = Math.max(max ?? 0, stated ?? 0);
+  const isOfListing = isListingTotal ?? (stated !== undefined && stated !== rows);
+  return { total, ...(maxTotal > total && { maxTotal }), ...(isOfListing && { isListingTotal: true }) };
+}
+
+type StatedTotalOfChain = Pick<ChainPosition, 'total' | 'maxTotal' | 'isListingTotal'>;
+
+/** Whether `responses` said that a refused request means to skip its partition. */
+function isSkip(error: unknown): error is SluiceError {
+  return SluiceError.is(error, 'http') && error.details['means'] === 'skip';
+}
+
+function asUndecoded<T>(page: FetchedPage<T> | UndecodedPage<T>): UndecodedPage<T> {
+  if ('decode' in page) return page;
+  const { rows, received = rows, ...others } = page;
+  return { ...others, received, decode: () => rows };
+}
+
+/**
+ * The rows of a page. Called once, when the walk emits it: a decoder may modify its input, and pages that nobody takes
+ * are never decoded.
+ *
+ * @throws the decoder's error; ConfigError if it does not return one row for each received.
+ */
+function decodePage<T>(page: UndecodedPage<T>, source: string): readonly T[] {
+  const { length } = page.received;
+  let rows: readonly T[];
+  try {
+    rows = page.decode();
+  } catch (error) {
+    throw sourceFault(error, source, 'decode');
+  }
+  if (rows.length === length) return rows;
+  throw new ConfigError(
+    `${source} received ${length} row(s) and returned ${rows.length}. Return one row for each: positions count received rows.`,
+  );
+}
+
+/** Why a cursor can't be sent in a URL. */
+function unusable(cursor: string): string | undefined {
+  if (cursor.length > longestCursor)
+    return `${cursor.length} characters long, and no server accepts a URL with more than ${longestCursor}`;
+  return /\p{Surrogate}/u.test(cursor) ? 'a text with half of a character, which no URL can contain' : undefined;
+}
