@@ -1,6 +1,6 @@
 import { ConfigError, NetworkError } from '@sluice/core';
+import { isRecord } from '@sluice/core/kit';
 import { Redis, type RedisOptions } from 'ioredis';
-import { isRecord } from './foreignData.js';
 
 /** @throws ConfigError, which does not quote it, since it may have a password */
 export function checkRedisUrl(url: string): void {

@@ -1,3 +1,4 @@
+import { isRecord } from '@sluice/core/kit';
 /** A value after a round trip through JSON. */
 export function roundTripJson(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
@@ -21,11 +22,6 @@ function findFirstLost(fields: Iterable<[string | number, unknown]>, path: strin
     if (lost !== undefined) return lost;
   }
   return undefined;
-}
-
-/** An object that is not an array. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** JSON with sorted names: the same text for the same value. */

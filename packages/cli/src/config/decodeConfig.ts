@@ -1,4 +1,4 @@
-import { hintFor } from '@sluice/core/kit';
+import { hintFor, isRecord } from '@sluice/core/kit';
 import { UsageError } from '../errors/errors.js';
 import { refuseSecretName } from './refuseSecrets.js';
 
@@ -34,11 +34,6 @@ export function decodeDefaultExport(module: unknown, name: string): unknown {
   if (typeof module === 'object' && module !== null && 'default' in module && module.default !== undefined)
     return module.default;
   throw new UsageError(`${name} has no default export. Write "export default { plugins: [], defaults: {} }".`);
-}
-
-/** Whether a value is an object and not an array. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Whether a value is a function, which is assumed to create a plugin. */

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
+import { isRecord, tryParseJson } from '@sluice/core/kit';
 import type { Redis } from 'ioredis';
-import { isRecord, parseJson } from '../foreignData.js';
 import type { WorkedPartition } from './jobWorker.js';
 
 /** A worker, as it described itself some seconds ago. */
@@ -52,7 +52,7 @@ export async function listWorkers(redis: Redis): Promise<readonly WorkerPresence
   const texts = ids.length === 0 ? [] : await redis.mget(ids.map(workerKey));
   const gone = ids.filter((_, at) => texts[at] === null);
   if (gone.length > 0) await redis.srem(workersKey, ...gone);
-  const found = texts.flatMap((text) => (text === null ? [] : decodePresence(parseJson(text))));
+  const found = texts.flatMap((text) => (text === null ? [] : decodePresence(tryParseJson(text))));
   return found.sort((a, b) => a.startedAt - b.startedAt);
 }
 

@@ -1,7 +1,7 @@
 import { ConfigError } from '@sluice/core';
-import { hintFor, nearestName, pickGap } from '@sluice/core/kit';
+import { hintFor, isRecord, nearestName, pickGap, tryParseJson } from '@sluice/core/kit';
 import type { Redis } from 'ioredis';
-import { isCount, isRecord, parseJson } from '../foreignData.js';
+import { isCount } from '../foreignData.js';
 import type { RunGaps } from '../run/run.js';
 
 /** A run that workers know of. */
@@ -97,7 +97,7 @@ export function checkRunName(name: string): void {
 
 /** Others may write to Redis, too: what can't be a run is none. */
 function decodeRun(name: string, text: string): RegisteredRun | undefined {
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   if (!isRecord(value) || value['name'] !== name || !namePattern.test(name)) return undefined;
   const { id, source, partitions, target, state, since, failed, isIncomplete, rowsNotRemoved } = value;
   if (typeof id !== 'string' || typeof source !== 'string' || typeof target !== 'string') return undefined;

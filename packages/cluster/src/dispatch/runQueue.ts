@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { ConfigError } from '@sluice/core';
+import { isRecord, tryParseJson } from '@sluice/core/kit';
 import { Queue, type JobsOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { ProgressHints } from '../run/run.js';
-import { isCount, isRecord, parseJson } from '../foreignData.js';
+import { isCount } from '../foreignData.js';
 
 /** What BullMQ stores of a job. Nobody relies on it: a job is a hint that a partition may need work. */
 export interface PartitionJob {
@@ -157,7 +158,7 @@ export class RunQueue implements ProgressHints {
   }
 
   async load(partition: number): Promise<unknown> {
-    return parseJson((await this.#redis.hget(this.#key('hints'), String(partition))) ?? '');
+    return tryParseJson((await this.#redis.hget(this.#key('hints'), String(partition))) ?? '');
   }
 
   async save(partition: number, hint: object): Promise<void> {

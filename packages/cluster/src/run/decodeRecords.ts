@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { ConfigError, type Position } from '@sluice/core';
-import { isCount, isRecord } from '../foreignData.js';
+import { isRecord } from '@sluice/core/kit';
+import { isCount } from '../foreignData.js';
 import type { PlanPiece, RunHeader } from './run.js';
 
 /** The version of all records of a folder. */

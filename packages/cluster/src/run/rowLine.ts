@@ -1,5 +1,5 @@
 import { SinkError } from '@sluice/core';
-import { isRecord } from '../foreignData.js';
+import { isRecord } from '@sluice/core/kit';
 import type { StoredRow } from './run.js';
 
 /**

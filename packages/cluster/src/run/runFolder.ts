@@ -1,5 +1,5 @@
 import { ConfigError } from '@sluice/core';
-import { checkOptions, type Claim, type PageSource } from '@sluice/core/kit';
+import { checkOptions, isRecord, type Claim, type PageSource } from '@sluice/core/kit';
 import { withPath } from '@sluice/core/node';
 import {
   decodePartition,
@@ -12,7 +12,6 @@ import {
 import { FolderClaim } from './folderClaim.js';
 import { newHeader, PieceSources, storePlan } from './plan.js';
 import type { OpenSource, ProgressHints, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
-import { isRecord } from '../foreignData.js';
 import { RunStore, type SegmentsOptions } from './runStore.js';
 import { donePath, listNames, partitionsPerShard, shardName } from './storedFile.js';
 

@@ -1,6 +1,7 @@
+import { isRecord } from '@sluice/core/kit';
 import type { SinkPage } from '@sluice/core/kit';
 import { check, checkPlainJson, checkRows, checkSame, show } from '../check.js';
-import { canonicalJson, isRecord } from '../plainJson.js';
+import { canonicalJson } from '../plainJson.js';
 import { Skipped, type Checks } from '../suite.js';
 import type { DrivenSink } from './drivenSink.js';
 import type { Targets } from './targets.js';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../config/decodeConfig.js';
+import { isRecord } from '@sluice/core/kit';
 import { quoteText } from './quoteText.js';
 
 /** A value of a document, and its path as listings write it. */

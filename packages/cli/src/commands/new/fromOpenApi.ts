@@ -1,4 +1,4 @@
-import { isRecord } from '../../config/decodeConfig.js';
+import { isRecord } from '@sluice/core/kit';
 import { Failure } from '../../errors/errors.js';
 import { type Field, joinPath } from './documentFields.js';
 import { type ApiDraft, code, type Code, type Guess, type ListingDraft } from './draft.js';
