@@ -192,7 +192,7 @@ function shown(uri: string): string {
   return shownText(uri.split(/[?#]/)[0] ?? '', longestShown);
 }
 
-/** Whether a request may use a path: an escaped `../..`, for example, could send the key elsewhere. */
+/** Whether a request may use a path: an escaped `..`, for example, could send the key elsewhere. */
 function isRequestable(baseUrl: string, path: string): boolean {
   try {
     addressOf(baseUrl, path);

@@ -110,7 +110,7 @@ export function fillPath(path: string, params: unknown, { name, baseUrl }: { nam
     if (plus && /[?#]/.test(text)) throw refusal('it has a ? or #, which would end the path');
     if (plus && /^\/|\/\/|\/$/.test(text)) throw refusal('it has an empty part between slashes');
     const encoded = plus ? text.split('/').map(encode).join('/') : encode(text);
-    if (hasDotSegment(encoded)) throw refusal('it has "." or "../.." as a part, which would lead to another address');
+    if (hasDotSegment(encoded)) throw refusal('it has "." or ".." as a part, which would lead to another address');
     return encoded;
   });
   addressOf(baseUrl, filled);

@@ -75,7 +75,7 @@ describe('C7 an export that starts over begins its watch anew', () => {
     async () => {
       const listing = new Listing(rowsOf('a'));
       const folder = join(temporaryFolder(), 'state');
-      const path = join(folder, '../..', 'changes');
+      const path = join(folder, '..', 'changes');
       const start = (restart: boolean): Promise<string[]> => run(listing, { state: fileState(folder), path, restart });
       await start(false);
       // The second time it is one that was begun anew itself.
