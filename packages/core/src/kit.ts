@@ -91,6 +91,7 @@ export {
   plainText,
   sortNames,
   timestampMicros,
+  type ColumnValue,
   type StoredTypes,
 } from './rows/columns/columnValue.js';
 export { checkRow, fieldReader, type Fields } from './rows/columns/fields.js';

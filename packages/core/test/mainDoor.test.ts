@@ -8,6 +8,6 @@ test('the main entry has at most 70 names, so that a reader finds those that a p
   expect(names.length, 'the export lists were not found').toBeGreaterThan(50);
   expect(
     names.length,
-    'A name belongs to the main entry if a program writes it. What authors of sinks, stores and limiters need is in kit.ts, what describes an API in api/index.ts: a declaration finds their types from here.',
+    'A name belongs to the main entry if a program writes it. What authors of sinks, stores and limiters need is in kit.ts, what describes an API in define/index.ts: a declaration finds their types from here.',
   ).toBeLessThanOrEqual(70);
 });

@@ -1,11 +1,15 @@
 // What a package of sinks, stores and limiters exports, and imports from nothing but the door for them.
 import {
   checkCount,
+  checkRow,
+  chooseColumns,
+  columnValues,
   costsOf,
   createSender,
   decodeCheckpoint,
   differingFields,
   eventOfChange,
+  fieldReader,
   findGap,
   guardStore,
   joinTotals,
@@ -55,3 +59,7 @@ export const claimOf = (claim: Claim<object>, verdict: ClaimVerdict) => ({ claim
 export const fields = differingFields({ a: 1 }, { a: 2 }, new Set());
 export const eventOf = (change: Parameters<typeof eventOfChange>[0]) => eventOfChange(change);
 export const check = checkCount;
+export const columns = chooseColumns(['id'], undefined, 'tea list');
+export const numbers = columnValues.number;
+export const reader = fieldReader(['id']);
+export const row = checkRow;

@@ -1,7 +1,7 @@
 import type { ColumnType } from './columnTypes.js';
 
 /** How sinks that have types read the values of a column. */
-interface ColumnValue {
+export interface ColumnValue {
   /**
    * The value as decimal text, other text or a boolean, none of which JSON changes; `undefined` if it does not fit.
    * Nothing is rounded. `null` and absent fields are the caller's.

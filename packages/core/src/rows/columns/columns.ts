@@ -26,12 +26,13 @@ export function checkColumns<T>(columns: readonly string[], schema: RowSchema<T>
 /**
  * The columns that a user named, or else those of the source, with their types: text if the source declares none.
  *
+ * @param target what has them, for errors: `CSV`
  * @throws ConfigError if there are none, or one is unknown or repeated.
  */
 export function chooseColumns<T>(
   wanted: readonly string[] | undefined,
   schema: RowSchema<T> | undefined,
-  target: 'CSV' | 'Parquet file' | 'table',
+  target: string,
 ): readonly Column[] {
   const columns = wanted ?? schema?.columns;
   if (!columns)
