@@ -118,7 +118,7 @@ function databaseAt(url: string): PostgresDatabase {
     query: (sql) => run(url, sql),
     async clear() {
       // A session's options win over those that a test gave its database.
-      const settings = '-c default_transaction_read_only=off -c lock_timeout=0 -c client_min_messages=warning';
+      const settings = '-c default_transaction_read_only=off -c lock_timeout=10s -c client_min_messages=warning';
       await run(`${url}?options=${encodeURIComponent(settings)}`, clearing(new URL(url).pathname.slice(1)));
     },
   };
@@ -126,8 +126,13 @@ function databaseAt(url: string): PostgresDatabase {
 
 function clearing(name: string): string {
   return `ALTER DATABASE ${name} RESET ALL;
-    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND pid <> pg_backend_pid();
     DO $$ DECLARE name text; BEGIN
+      -- A session that is told to end may hold locks for a while. One that can't end is left to its test.
+      FOR attempt IN 1..200 LOOP
+        PERFORM pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND pid <> pg_backend_pid();
+        EXIT WHEN NOT FOUND;
+        PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
+      END LOOP;
       FOR name IN SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' LOOP
         EXECUTE format('DROP SCHEMA %I CASCADE', name);
       END LOOP;

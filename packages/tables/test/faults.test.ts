@@ -211,10 +211,13 @@ describe.runIf(postgresPrograms !== undefined)('D2 an export that is cancelled',
     });
     const sink = () => database.sink<Item>({ table: 'items' });
     const began = performance.now();
-    await expect(exportTo(source, sink(), { commitEvery: 1 }).run({ signal: cancel.signal })).rejects.toThrow('Ctrl-C');
+    const run = exportTo(source, sink(), { commitEvery: 1 }).run({ signal: cancel.signal });
+    const ended = run.finally(() => {
+      for (const pid of stopped) process.kill(pid, 'SIGCONT');
+    });
+    await expect(ended).rejects.toThrow('Ctrl-C');
     expect(performance.now() - began).toBeLessThan(10_000);
     expect(stopped).toHaveLength(1);
-    for (const pid of stopped) process.kill(pid, 'SIGCONT');
     const { resumedRows } = await exportTo(source, sink()).run();
     expect(resumedRows).toBeGreaterThanOrEqual(12);
     const rows = await database.query('SELECT id FROM items');
