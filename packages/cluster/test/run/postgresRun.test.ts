@@ -207,29 +207,25 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await ids()).toEqual(idsOf(plan));
   });
 
-  test(
-    'K2 lets the newest claim of a partition win, and refuses saves and commits of others',
-    { tags: ['slow'] },
-    async () => {
-      const { submit, ids, plan } = await startRun([[[rowsOf('a'), rowsOf('b')]], [[rowsOf('z')]]]);
-      const run = await submit();
-      const first = await claimed(run, 0);
-      const other = await claimed(await submit(), 1);
-      await writePage(run, first, 0);
-      expect(await first.save()).toBe('accepted');
-      await writePage(run, first, 0);
-      const second = await claimed(run, 0);
-      expect(await first.save()).toBe('refused');
-      expect(await first.commit()).toBe('refused');
-      expect(second.startAt).toBeDefined();
-      expect(await writePage(run, second, 0)).toBe(true);
-      expect(await second.commit()).toBe('accepted');
-      expect(await run.claim(0)).toBe('done');
-      await writePage(run, other, 1);
-      expect(await other.commit()).toBe('accepted');
-      expect(await ids()).toEqual(idsOf(plan));
-    },
-  );
+  test('K2 lets the newest claim of a partition win, and refuses saves and commits of others', async () => {
+    const { submit, ids, plan } = await startRun([[[rowsOf('a'), rowsOf('b')]], [[rowsOf('z')]]]);
+    const run = await submit();
+    const first = await claimed(run, 0);
+    const other = await claimed(await submit(), 1);
+    await writePage(run, first, 0);
+    expect(await first.save()).toBe('accepted');
+    await writePage(run, first, 0);
+    const second = await claimed(run, 0);
+    expect(await first.save()).toBe('refused');
+    expect(await first.commit()).toBe('refused');
+    expect(second.startAt).toBeDefined();
+    expect(await writePage(run, second, 0)).toBe(true);
+    expect(await second.commit()).toBe('accepted');
+    expect(await run.claim(0)).toBe('done');
+    await writePage(run, other, 1);
+    expect(await other.commit()).toBe('accepted');
+    expect(await ids()).toEqual(idsOf(plan));
+  });
 
   test('K2 refuses a claim that wakes up when the staging table is gone', { tags: ['slow'] }, async () => {
     const { submit, open, ids, plan } = await startRun(longPartition);

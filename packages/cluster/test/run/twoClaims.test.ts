@@ -58,6 +58,15 @@ async function outcomesAtEachCall(linkOf: (fileSystem: FileSystem) => FileSystem
 }
 
 describe('a worker that is stopped and wakes up when another one has finished its partition', () => {
+  test('K1 spoils nothing, stopped at its first call or before its last', async () => {
+    const { calls } = await outcomesAtEachCall((fileSystem) => fileSystem.link, Infinity);
+    for (const n of [1, calls - 1]) {
+      const { outcomes, rows, all } = await outcomesAtEachCall((fileSystem) => fileSystem.link, n);
+      expect(rows, `stopped at call ${n}`).toEqual(all);
+      expect(outcomes.filter((outcome) => outcome === 'committed')).toHaveLength(1);
+    }
+  });
+
   test('K1 spoils nothing, at whatever call it was stopped', { tags: ['slow'] }, async () => {
     const { calls } = await outcomesAtEachCall((fileSystem) => fileSystem.link, Infinity);
     expect(calls).toBeGreaterThan(30);
