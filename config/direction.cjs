@@ -158,7 +158,7 @@ module.exports = {
     },
     {
       name: 'testing-knows-core-only',
-      comment: 'The suites judge parts of any author by what the main entry of core says of them, on any platform.',
+      comment: 'The suites judge parts of any author by what the entries of core say of them, on any platform.',
       severity: 'error',
       from: { path: src('testing') },
       to: { path: '^packages/', pathNot: [src('testing'), openDoors] },

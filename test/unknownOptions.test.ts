@@ -110,7 +110,7 @@ const withoutOptions: Readonly<Record<string, string>> = {
     'instantText',
     'timestampMicros',
   ]),
-  ...reason('takes nothing', ['memoryState', 'onePage', 'lockQueues', 'statusChanges']),
+  ...reason('takes nothing', ['memoryState', 'onePage', 'statusChanges']),
   ...reason('takes an object that the caller implements', ['guardStore', 'recordState', 'newPermit']),
   ...reason('is what refuses them', ['checkOptions', 'checkText', 'checkLimit']),
   ...reason('returns its argument, which the command checks when it reads it', ['defineConfig']),

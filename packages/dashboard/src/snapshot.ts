@@ -3,7 +3,7 @@ import type { RunHealth, RunLevel } from '@sluice/core/health';
 /** How a run ended. */
 export type Outcome = 'finished' | 'failed' | 'stopped';
 
-/** What holds the run up, as `RunJudge` of `@sluice/core` judges it. */
+/** What holds the run up, as `RunJudge` of `@sluice/core/health` judges it. */
 export interface HealthView {
   readonly kind: RunHealth['kind'];
   readonly level: RunLevel;

@@ -1,4 +1,5 @@
 import { isRecord } from '@sluice/core/kit';
+
 /** A value after a round trip through JSON. */
 export function roundTripJson(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));

@@ -1,5 +1,4 @@
-import { isRecord } from '@sluice/core/kit';
-import type { SinkPage } from '@sluice/core/kit';
+import { isRecord, type SinkPage } from '@sluice/core/kit';
 import { check, checkPlainJson, checkRows, checkSame, show } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
 import { Skipped, type Checks } from '../suite.js';
