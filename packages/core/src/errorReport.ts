@@ -5,7 +5,7 @@ import { isRecord } from './values.js';
 export interface ErrorReport {
   readonly name: string;
   readonly message: string;
-  /** One of {@link SluiceErrorCode}, if Sluice threw it. */
+  /** One of `SluiceErrorCode`, if Sluice threw it. */
   readonly code?: string;
   /** The message without its advice, if Sluice threw it. */
   readonly summary?: string;

@@ -47,7 +47,7 @@ export interface SourceInfo<T> {
   readonly checkRestart?: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
 
-/** Options of {@link Source.pipePages}. */
+/** Options of `Source.pipePages`. */
 export interface PipePagesOptions<R> {
   /** The columns of the new rows. Without them, CSV needs its own `columns`. */
   readonly schema?: RowSchema<R> | undefined;
