@@ -218,12 +218,18 @@ export class Commits {
 
   /**
    * A checkpoint without pages loses its sink position before the target is removed: after a kill in between, it would
-   * refer to nothing. If that can't be saved, the target is removed all the same, as it has no rows.
+   * refer to nothing.
+   *
+   * @returns whether the target may be removed. If that can't be saved, the next run needs what the checkpoint refers to.
    */
-  async forgetSinkPosition(): Promise<void> {
-    if (this.#checkpoint?.pages !== 0) return;
+  async forgetSinkPosition(): Promise<boolean> {
+    if (this.#checkpoint?.pages !== 0) return true;
     const { sinkPosition, isSealed = false, ...checkpoint } = this.#checkpoint;
-    if (sinkPosition !== undefined || isSealed) await this.#save(checkpoint).catch(() => undefined);
+    if (sinkPosition === undefined && !isSealed) return true;
+    return this.#save(checkpoint).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** Nothing of this export is left to resume. */

@@ -225,8 +225,7 @@ export class ExportRun<T> {
   async #abort(opened: OpenExport<T>): Promise<void> {
     const { commits } = this.#job;
     const failure = this.#failure;
-    const isResumable = this.#isResumable(opened);
-    if (!isResumable) await commits.forgetSinkPosition();
+    const isResumable = this.#isResumable(opened) || !(await commits.forgetSinkPosition());
     try {
       // If this fails, the checkpoint stays: it says that what is left in the target is ours.
       await opened.writer.abort(failure, { isResumable });
