@@ -176,7 +176,8 @@ function listedWith(fault: ListingFault, rows: readonly CatalogRow[], pageSize: 
     case 'is empty':
       return [];
     case 'repeats': {
-      const count = Math.min(fault.rows, pageSize, Math.max(0, rows.length - fault.page * pageSize));
+      // Fewer than a page: a page that is the first one again is a loop, and a walk refuses it.
+      const count = Math.min(fault.rows, pageSize - 1, Math.max(0, rows.length - fault.page * pageSize));
       return rows.toSpliced(fault.page * pageSize, count, ...rows.slice(0, count));
     }
     case 'overlaps': {
