@@ -127,9 +127,12 @@ async function makeFolder(folder: string, fileSystem: FileSystem): Promise<void>
   try {
     await fileSystem.makeFolder(folder);
   } catch (error) {
-    if (platformCode(error) === 'EEXIST')
+    if (platformCode(error) !== 'EEXIST') await withPath(Promise.reject<boolean>(error), folder, 'created');
+    // It fails in the same way while another process removes the empty folder.
+    const kind = await withPath(fileSystem.kind(folder), folder, 'inspected');
+    if (kind === 'absent') return makeFolder(folder, fileSystem);
+    if (kind !== 'folder')
       throw new SinkError(`${folder} is not a folder, and its name is needed for the state. Move it away.`);
-    await withPath(Promise.reject<boolean>(error), folder, 'created');
   }
 }
 

@@ -76,6 +76,22 @@ describe('E8 a locked folder', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
+  test('makes its folder again when another process removes it in the same moment', async () => {
+    const folder = join(temporaryFolder(), 'state');
+    let made = 0;
+    const fileSystem: FileSystem = {
+      ...nodeFileSystem,
+      async makeFolder(path) {
+        made += 1;
+        if (made === 1) throw Object.assign(new Error('EEXIST'), { code: 'EEXIST' });
+        return nodeFileSystem.makeFolder(path);
+      },
+    };
+    const release = await fileState(folder, { fileSystem }).lock(never);
+    expect(made).toBe(2);
+    await release();
+  });
+
   test(
     'lets a watch of the same process wait for one that is closing, and for no other',
     { tags: ['slow'] },
