@@ -456,6 +456,31 @@ describe('exportTo with state', () => {
     expect(sink.rows).toHaveLength(500);
   });
 
+  test('before any row is kept, one whose checkpoint can not be changed keeps what that refers to, and is resumed', async () => {
+    const { list } = await startHoldings({ holdings: 500 });
+    const store = memoryState();
+    let isAway = false;
+    const state: StateStore = {
+      ...store,
+      save: (name, record) => (isAway ? Promise.reject(new Error('no connection')) : store.save(name, record)),
+    };
+    const sink = recordingSink<Row>();
+    const started = {
+      ...sink,
+      open: async (context: SinkContext<Row>) => ({ ...(await sink.open(context)), start: 0 }),
+    };
+    sink.beforeWrite = () => {
+      isAway = true;
+      throw new Error('interrupted');
+    };
+    await expect(exportTo(list(), started, { state }).run()).rejects.toThrow('interrupted');
+    expect(sink.aborted).toMatchObject({ isResumable: true });
+    isAway = false;
+    sink.beforeWrite = () => undefined;
+    expect(await exportTo(list(), started, { state }).run()).toMatchObject({ rows: 500 });
+    expect(sink.calls).toContain('open at 0');
+  });
+
   test('before any row is kept, one that is killed is refused to another plan, and the message says that nothing is lost', async () => {
     const { list } = await startHoldings({ holdings: 500 });
     const state = memoryState();
