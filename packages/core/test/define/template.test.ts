@@ -54,6 +54,13 @@ describe('R5 a path is a template', () => {
     },
   );
 
+  test('a value that leads elsewhere is refused in words', () => {
+    const open = openListing(simple, { baseUrl: 'http://127.0.0.1:1' });
+    expect(() => open({ owner: 'o', repo: '..' })).toThrow(
+      'the parameter "repo" into its path: it has "." or ".." as a part, which would lead to another address.',
+    );
+  });
+
   test.each([undefined, null, NaN, {}, ['a'], true])('a value that is %j is refused by the name', (repo) => {
     const open = openListing(simple, { baseUrl: 'http://127.0.0.1:1' });
     expect(() => open({ owner: 'o', repo: repo as never })).toThrow(/"repo"/);
