@@ -61,11 +61,12 @@ function joinStamps(all: readonly Stamped[]): Stamped {
 /** Signs an attempt one after another: the second signature covers the first. */
 function joinSigns(all: readonly NonNullable<Stamped['sign']>[]): Stamped['sign'] {
   if (all.length < 2) return all[0];
-  return async (unsigned) => {
+  return async (unsigned, signal) => {
     let request = unsigned;
     const hides: SignedRequest['hide'][] = [];
     for (const sign of all) {
-      const { hide, ...signed } = await sign(request);
+      signal.throwIfAborted();
+      const { hide, ...signed } = await sign(request, signal);
       hides.push(hide);
       request = signed;
     }

@@ -196,6 +196,27 @@ describe('R8 a signing function', () => {
     expect(api.arrived[0]?.headers).toMatchObject({ one: 'value-of-One', two: 'value-of-Two' });
   });
 
+  test('is not asked for any more once the request was cancelled', async () => {
+    const api = await server();
+    const cancel = new AbortController();
+    const asked: string[] = [];
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const first: SignFunction = async () => {
+      asked.push('first');
+      cancel.abort('enough');
+      await ended;
+      return { headers: { One: 'value-of-One' } };
+    };
+    const second: SignFunction = () => (asked.push('second'), { headers: { Two: 'value-of-Two' } });
+    const client = open().use(own(first, second)({ baseUrl: api.url }));
+    await expect(client.own.get('/rows', { signal: cancel.signal })).rejects.toBe('enough');
+    end();
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    expect(asked).toEqual(['first']);
+    expect(api.arrived).toEqual([]);
+  });
+
   test.each<[string, unknown, string]>([
     [
       'changes the request',
