@@ -6,11 +6,11 @@ import { first, fit, maxName, maxText, shorten } from './fit.js';
 import { Gaps } from './gaps.js';
 import { Problems } from './problems.js';
 import { Series } from './series.js';
-import { Slowest } from './slowest.js';
 import type { About, ClusterView, Ending, HealthView, LimiterView, Past, Snapshot } from './snapshot.js';
 import { Walked } from './walked.js';
 
 const maxPauses = 20;
+const maxSlowest = 8;
 const maxCommits = 20;
 const maxReasons = 20;
 const maxLimiters = 20;
@@ -313,6 +313,21 @@ export class RunState {
     this.#reasons.set(name, { count, at: now });
     const [oldest] = this.#reasons.keys();
     if (this.#reasons.size > maxReasons && oldest !== undefined) this.#reasons.delete(oldest);
+  }
+}
+
+/** The slowest responses, the slowest first. */
+class Slowest {
+  #list: Snapshot['slowest'] = [];
+
+  get list(): Snapshot['slowest'] {
+    return this.#list;
+  }
+
+  add(response: Snapshot['slowest'][number]): void {
+    const last = this.#list.at(-1);
+    if (last && this.#list.length >= maxSlowest && response.took <= last.took) return;
+    this.#list = [...this.#list, response].sort((a, b) => b.took - a.took).slice(0, maxSlowest);
   }
 }
 
