@@ -175,8 +175,9 @@ function reopen(
  */
 function report(book: LimiterBook, windows: readonly BookWindow[], { worker, used }: LimiterCall): void {
   for (const { at, nth, late, took, isCounted, costs } of used) {
-    // Limits that were replaced since, or a clock that was set, have closed the log, which covers such a start.
-    if (at < book.openedAt || costs.length !== windows.length) continue;
+    // Limits that were replaced since, or a clock that was set, have closed the log, which covers such a start. A clock that
+    // was set back makes it one of the future.
+    if (at < book.openedAt || at > book.time || costs.length !== windows.length) continue;
     const start = at + late;
     if (!isCounted) {
       const { length } = book.granted;

@@ -108,7 +108,7 @@ end
 
 local function report(book, windows, call)
   for _, used in ipairs(call.used) do
-    if used.at >= book.openedAt and #used.costs == #windows then
+    if used.at >= book.openedAt and used.at <= book.time and #used.costs == #windows then
       local start = used.at + used.late
       if not used.isCounted then
         local length = #book.granted

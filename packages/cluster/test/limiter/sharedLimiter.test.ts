@@ -172,6 +172,19 @@ describe('K8 processes that share a limiter', () => {
     expect(fleet.rate(6_000, 10_000)).toBeGreaterThan(47);
   });
 
+  test.each([2_000, 2_250, 2_500, 2_750])(
+    'go on when the clock of Redis is set back by an hour after %i ms, before each start of a small limit was reported',
+    async (ms) => {
+      const fleet = new Fleet(2, { limits: encodeLimits([{ requests: 2, per: 1_000 }]) });
+      fleet.workAll(2);
+      await fleet.clock.advance(ms);
+      fleet.server.stepped = -3_600_000_000;
+      await fleet.clock.advance(10_000 - ms);
+      expect(fleet.worstWindow()).toBeLessThanOrEqual(2);
+      expect(fleet.rate(6_000, 10_000)).toBeGreaterThan(1.5);
+    },
+  );
+
   test.each([
     ['loses its data', (server: TwinServer) => (server.book = undefined)],
     [
