@@ -61,5 +61,5 @@ export const eventOf = (change: Parameters<typeof eventOfChange>[0]) => eventOfC
 export const check = checkCount;
 export const columns = chooseColumns(['id'], undefined, 'tea list');
 export const numbers = columnValues.number;
-export const reader = fieldReader(['id']);
+export const reader = fieldReader('id');
 export const row = checkRow;
