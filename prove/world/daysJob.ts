@@ -1,6 +1,6 @@
 import { exportTo } from '@sluice/core';
-import { byOffset, bySince, defineApi, listing, noAuth, onePage } from '@sluice/core/define';
-import type { DocumentReader, PageSource } from '@sluice/core/kit';
+import { byOffset, bySince, defineApi, listing, noAuth, onePage, type DocumentReader } from '@sluice/core/define';
+import type { PageSource } from '@sluice/core/kit';
 import { fileState } from '@sluice/core/node';
 import { jsonl } from '@sluice/exporters/jsonl';
 import { sleep } from '../../packages/core/src/clock.js';

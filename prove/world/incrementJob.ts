@@ -11,8 +11,8 @@ import {
   login,
   rateLimitHeaders,
   rowOf,
+  type DocumentReader,
 } from '@sluice/core/define';
-import type { DocumentReader } from '@sluice/core/kit';
 import { fileState } from '@sluice/core/node';
 import { jsonl } from '@sluice/exporters/jsonl';
 import { sleep } from '../../packages/core/src/clock.js';

@@ -180,10 +180,10 @@ export const mutantList: readonly Mutant[] = [
       'this.#capacity = concurrency + prefetch;',
       'this.#capacity = concurrency + prefetch + 1;',
     ],
-    ['a partition is walked again from its start', 'from: begun[partition], since', 'from: undefined, since'],
+    ['a partition is walked again from its start', 'this.#plan.open(partition), begun[partition])', 'this.#plan.open(partition), undefined)'],
     [
       'a page that failed is passed over',
-      'this.#fail(withParent(error, chain.parent));',
+      'this.#fail(explained(chain.partition, error));',
       'this.#chains.delete(chain);',
     ],
   ]),

@@ -1,6 +1,15 @@
 import { exportTo, type Sink, watch } from '@sluice/core';
-import { byCursor, byLink, byOffset, byPage, defineApi, listing, noAuth } from '@sluice/core/define';
-import type { DocumentReader, PageSource } from '@sluice/core/kit';
+import {
+  byCursor,
+  byLink,
+  byOffset,
+  byPage,
+  defineApi,
+  listing,
+  noAuth,
+  type DocumentReader,
+} from '@sluice/core/define';
+import type { PageSource } from '@sluice/core/kit';
 import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';

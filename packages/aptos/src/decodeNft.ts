@@ -1,5 +1,5 @@
 import type { ReadableResponse, FoundRows, Paging } from '@sluice/core/define';
-import type { DocumentReader } from '@sluice/core/kit';
+import type { DocumentReader } from '@sluice/core/define';
 import { nftHoldingSchema, textFields, type NftHolding } from './nftHolding.js';
 
 /**

@@ -27,8 +27,9 @@ export type { Link } from './http/transport.js';
 
 // Sources
 export type { Flow } from './rows/source/flow.js';
-export { createSource, Source, type SourceInfo } from './rows/source/source.js';
-export type { PagesOptions } from './rows/source/walk.js';
+export { createSource, Source } from './rows/source/source.js';
+export type { SourceInfo } from './rows/source/sourceInfo.js';
+export type { PagesOptions } from './rows/source/pagesOptions.js';
 export type { ColumnType } from './rows/columns/columnTypes.js';
 export type { FetchedPage, Json, PageRequest, RowKey, RowSchema, SourceDefinition } from './rows/source/definition.js';
 export { ExactNumber } from './json.js';

@@ -63,23 +63,21 @@ export type { Transport, TransportRequest, TransportResponse } from './http/tran
 export type { PipePagesOptions } from './rows/source/source.js';
 export type { RowEvent, SourceEndpoint, WalkedPages } from './rows/source/definition.js';
 export type { BodyParser } from './http/response/parsedBody.js';
-export type { PartitionLog } from './rows/source/discovery.js';
-export type { DocumentReader } from './rows/source/documentReader.js';
+export type { PartitionLog } from './rows/source/pagesOptions.js';
 export type { PageHealth, WatchedWalk } from './rows/source/page.js';
 export type { PageCache, PageCacheLimits, StoredPage } from './rows/source/pageCache.js';
 export type { PageSource } from './rows/source/pageSource.js';
 export type { Increment, PageIncrement, Since, SinceWindow, WalkedWindow } from './rows/source/increment.js';
+export { type NextCursor, type PageCursor } from './position.js';
 export {
   findGap,
   joinTotals,
   pickGap,
-  type NextCursor,
-  type PageCursor,
   type StatedGap,
   type StatedTotal,
   type StatedTotals,
   type TotalGap,
-} from './position.js';
+} from './totals.js';
 export type { PullIterator } from './rows/source/cancellable.js';
 
 // Columns and rows

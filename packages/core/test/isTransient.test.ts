@@ -14,7 +14,7 @@ import {
 } from '../src/index.js';
 import { testApi } from './http/children/testApi.js';
 import { answer, startServer } from './http/scriptedServer.js';
-import { documentReader } from '../src/rows/source/documentReader.js';
+import { documentReader } from '../src/define/responses/documentReader.js';
 
 const http = (status: number): HttpError => new HttpError('', { status, excerpt: '' });
 const network = (platformCode: string): NetworkError => new NetworkError('', { details: { platformCode } });

@@ -9,7 +9,7 @@ import {
   type Source,
   type SourceDefinition,
 } from '../src/index.js';
-import { documentReader } from '../src/rows/source/documentReader.js';
+import { documentReader } from '../src/define/responses/documentReader.js';
 
 /** A row of the sandbox's holdings, as far as these tests look at it. */
 export type Row = Record<string, unknown>;

@@ -1,5 +1,5 @@
 import type { ReadableResponse, FoundRows } from '@sluice/core/define';
-import type { DocumentReader } from '@sluice/core/kit';
+import type { DocumentReader } from '@sluice/core/define';
 import type { EvmStream } from './evmStream.js';
 
 /**

@@ -81,7 +81,8 @@ async function* walkRun(
       rowsBefore += items.length;
       const endsPartition = page === last;
       if (endsPartition) {
-        totals = joinTotals(totals, record.position?.totals, nameOf(partition));
+        const more = record.position?.totals;
+        if (more) totals = joinTotals(totals, more, nameOf(partition));
         repeated += record.position?.repeated ?? 0;
       }
       const begun = { next: { cursor: `${record.claim}/${page}` }, pages: page, rows: rowsBefore };

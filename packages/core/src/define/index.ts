@@ -12,6 +12,7 @@ export { defineApi, type ApiDefinition, type ApiOf, type ApiOptions, type ApiPlu
 export type { Api, ApiDescription, ApiRequests, AuthDescription } from './describedApi.js';
 export { listing, type Listing } from './listing.js';
 export type { ListingDefinition } from './listingDefinition.js';
+export type { DocumentReader } from './responses/documentReader.js';
 export type { ListingKey } from './responses/fieldKey.js';
 export type { RequestSpec, PageSize } from './requests/requestSpec.js';
 export type { FoundRows, ResponseSpec } from './responses/pageReader.js';

@@ -5,7 +5,7 @@ import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
 import { isAboutRequest } from '../rows/source/chainErrors.js';
 import type { Json, PageRequest, SourceDefinition, UndecodedPage } from '../rows/source/definition.js';
 import {
-  createDiscoveringSource,
+  createPlannedSource,
   createFittedSource,
   createSource,
   type Source,
@@ -91,7 +91,7 @@ export function listingSource<Row extends object, In extends object, Params exte
     plans.set(JSON.stringify(fit?.(params, 1, endpoint.rate)), own);
     return own;
   }
-  return createDiscoveringSource<Row>(
+  return createPlannedSource<Row>(
     { ...source, levels: 1 },
     (start) =>
       new Parents<Row, object>(

@@ -3,7 +3,7 @@ import { ConfigError, type DecodeError } from '../errors.js';
 import { type Auth, type Credential, type LoginSecret, type LoginSpec, ownCredentials } from '../auth/auth.js';
 import type { HttpMethod } from '../http/requestDetails.js';
 import { frozenJson, type Json } from '../json.js';
-import { documentReader, doesItFit } from '../rows/source/documentReader.js';
+import { documentReader, doesItFit } from './responses/documentReader.js';
 import { kindOf } from '../values.js';
 import type { ReadableResponse, Selector } from './responses/pageResponse.js';
 import { documentPath, finder } from './responses/documentPath.js';

@@ -11,7 +11,7 @@ import {
   type Paging,
 } from '../../src/define/index.js';
 import { openListing, serve } from './servedApi.js';
-import { documentReader } from '../../src/rows/source/documentReader.js';
+import { documentReader } from '../../src/define/responses/documentReader.js';
 
 const read = documentReader('test.items');
 const find = (path: string, document: unknown): unknown => documentPath(path).find(document, read);

@@ -11,8 +11,8 @@ import {
   rowOf,
   type ListingDefinition,
   type Responses,
+  type DocumentReader,
 } from '../../src/define/index.js';
-import type { DocumentReader } from '../../src/kit.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { openListing, serve, type Said } from './servedApi.js';
 

@@ -27,7 +27,7 @@ import {
 } from '../../src/index.js';
 import type { RowFormat } from '../../src/kit.js';
 import { fileSink, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
-import { createDiscoveringSource } from '../../src/rows/source/source.js';
+import { createPlannedSource } from '../../src/rows/source/source.js';
 import { faultyFileSystem, systemError, type DiskCall, type DiskFault } from './faultyFileSystem.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { pagesOf, tenPages, textFormat, textOf } from './textRows.js';
@@ -38,17 +38,15 @@ function run(target: FileTarget, options?: ExportOptions, onFetch?: (page: numbe
 
 /** A source of children of which there are no parents. */
 function withoutPages(): Source<string> {
-  return createDiscoveringSource<string>(
-    { name: 'test.rows', identity: null, schema: { columns: [] }, levels: 1 },
-    () => ({
-      count: 0,
-      parentOf: () => expect.unreachable(),
-      more: () => Promise.resolve(false),
-      fetch: () => expect.unreachable(),
-      ended: () => undefined,
-      close: () => Promise.resolve(),
-    }),
-  );
+  return createPlannedSource<string>({ name: 'test.rows', identity: null, schema: { columns: [] }, levels: 1 }, () => ({
+    known: 0,
+    isComplete: true,
+    more: () => Promise.resolve(),
+    mayBegin: () => expect.unreachable(),
+    open: () => expect.unreachable(),
+    ended: () => undefined,
+    close: () => Promise.resolve(),
+  }));
 }
 
 /** The calls that an undisturbed run makes to the disk. */

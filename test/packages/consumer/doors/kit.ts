@@ -52,7 +52,7 @@ export const { lock } = store;
 export const checkpoint = (value: unknown) => decodeCheckpoint(value);
 export const positionOf = ({ position }: Checkpoint) => position;
 export const retry = targetRetries({ retry: { for: 1_000 } });
-export const gap = findGap(joinTotals(undefined, undefined, undefined));
+export const gap = findGap(joinTotals(undefined, { partitions: 1, short: 0, total: 0, listed: 0 }, undefined));
 export const picked = pickGap({});
 export const contextOf = (context: SinkContext<object>) => ({ ...context });
 export const claimOf = (claim: Claim<object>, verdict: ClaimVerdict) => ({ claim, verdict });

@@ -2,7 +2,7 @@ import { checkOptions } from '../../checks.js';
 import { ConfigError } from '../../errors.js';
 import { isExactNumber, parseExactly } from '../../http/response/exactNumbers.js';
 import { ExactNumber, jsonText } from '../../json.js';
-import type { DocumentReader } from '../../rows/source/documentReader.js';
+import type { DocumentReader } from '../responses/documentReader.js';
 import { isList, kindOf } from '../../values.js';
 import { type DocumentPath, documentPath } from '../responses/documentPath.js';
 import { moreKinds, type MoreOptions, withMoreFlag } from './moreFlag.js';

@@ -2,7 +2,7 @@ import { ConfigError, type DecodeError } from '../../errors.js';
 import type { Query } from '../../http/query.js';
 import type { PageCursor } from '../../position.js';
 import type { FetchedPage, Json, UndecodedPage, WalkedPages } from '../../rows/source/definition.js';
-import type { DocumentReader } from '../../rows/source/documentReader.js';
+import type { DocumentReader } from '../responses/documentReader.js';
 import type { Increment, Since } from '../../rows/source/increment.js';
 import type { ListWindows } from '../since/sinceWindows.js';
 import type { PageResponse } from '../responses/pageResponse.js';

@@ -1,7 +1,7 @@
 import { ConfigError } from '../../errors.js';
 import { definedJson, frozenJson } from '../../json.js';
 import type { Json } from '../../rows/source/definition.js';
-import { createDiscoveringSource, type Source } from '../../rows/source/source.js';
+import { createPlannedSource, type Source } from '../../rows/source/source.js';
 import type { WalkBounds } from '../apiSource.js';
 import { listingPlan } from '../listingPlan.js';
 import { identityOfRows, type OpenListing, pageFetcher, sourceOptions } from '../listingSource.js';
@@ -40,7 +40,7 @@ export function eachSource<Row extends object, In extends object, Params extends
     pageSize: choosePageSize(name, definition.pageSize, pageSize) ?? null,
     paging: definition.paging.identity,
   };
-  return createDiscoveringSource<Row>(
+  return createPlannedSource<Row>(
     {
       ...sourceOptions(open, bounds),
       identity: requested,

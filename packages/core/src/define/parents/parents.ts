@@ -1,18 +1,19 @@
 import type { Clock } from '../../clock.js';
-import { CheckpointError, ConfigError, PaginationError, SluiceError } from '../../errors.js';
+import { amend, CheckpointError, ConfigError, PaginationError, SluiceError } from '../../errors.js';
 import { definedJson, type Json } from '../../json.js';
-import { findGap, isDone, type Position } from '../../position.js';
+import { isDone, type Position } from '../../position.js';
 import type { PageRequest, UndecodedPage } from '../../rows/source/definition.js';
-import type { Discovery, ParentRow } from '../../rows/source/discovery.js';
-import type { WalkedWindow } from '../../rows/source/increment.js';
+import type { Partition, PartitionPlan } from '../../rows/source/partitionPlan.js';
+import type { Since, WalkedWindow } from '../../rows/source/increment.js';
 import type { ListedKeys } from '../../rows/source/listedKeys.js';
 import type { Page } from '../../rows/source/page.js';
 import type { PullIterator } from '../../rows/source/cancellable.js';
 import type { Source } from '../../rows/source/source.js';
-import type { WalkOptions } from '../../rows/source/walk.js';
+import type { WalkOptions } from '../../rows/source/pagesOptions.js';
 import type { StateLog } from '../../stateLog.js';
 import { otherTotal } from '../../rows/source/chainErrors.js';
 import { hashOf } from '../../rows/source/fingerprint.js';
+import { findGap } from '../../totals.js';
 import { isRecord, kindOf } from '../../values.js';
 import { rowKey } from '../../rows/watch/snapshotRows.js';
 import { decodeParentList, decodeParents, encodeParents, type Parent, type ParentPage } from './decodeParents.js';
@@ -56,8 +57,9 @@ interface OpenParent {
  * It requests a page of parents only when the walk needs more, and forgets a parent's parameters when its listing ends.
  * So it holds a page of parents and the walk's window, and the keys of all.
  */
-export class Parents<Row, Params extends object> implements Discovery<Row> {
-  count = 0;
+export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
+  known = 0;
+  isComplete = false;
   readonly #rules: ParentRules<Row, Params>;
   readonly #start: WalkOptions;
   readonly #log: StateLog | undefined;
@@ -87,16 +89,9 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     this.#keys = start.keys?.above();
   }
 
-  async more(): Promise<boolean> {
+  async more(): Promise<void> {
     const { done = false } = await this.#steps.next();
-    return !done;
-  }
-
-  parentOf(partition: number): ParentRow | undefined {
-    const open = this.#open.get(partition);
-    if (!open) return undefined;
-    const { path, values, window } = open;
-    return { path, mark: markOf(path, values), window, text: () => this.#textOf(path, open) };
+    this.isComplete = done;
   }
 
   /** What moves out of a window while it is walked gets into one that ends after the beginning of the walk. */
@@ -108,11 +103,31 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     return first === partition;
   }
 
-  async fetch(request: PageRequest): Promise<UndecodedPage<Row>> {
-    const parent = this.#open.get(request.partition);
-    if (!parent) throw new Error(`${this.#rules.name} has no partition ${request.partition} that is open.`);
-    const { plan } = parent;
-    return plan ? this.#rules.fetch(plan, { ...request, partition: 0 }) : missingRows;
+  open(partition: number): Partition<Row> {
+    const open = this.#open.get(partition);
+    if (!open) throw new Error(`${this.#rules.name} has no partition ${partition} that is open.`);
+    const { name, fetch } = this.#rules;
+    const { cache } = this.#start;
+    const { path, plan } = open;
+    const since = this.#sinceOf(open, partition);
+    const text = (): string => this.#textOf(path, open);
+    return {
+      number: partition,
+      fetch: async (request) => (plan ? fetch(plan, { ...request, partition: 0, since, cache }) : missingRows),
+      place: () => `${name} of ${text()}`,
+      text,
+      explain: (error) => (SluiceError.is(error) ? withParent(error, text()) : error),
+      marks: { parents: path },
+      isPart: since !== undefined,
+      hasOwnTotal: true,
+    };
+  }
+
+  /** The rows that are wanted of a partition. */
+  #sinceOf({ path, values, window }: OpenParent, partition: number): Since | undefined {
+    const { since } = this.#start;
+    const own = since?.ofParent?.(markOf(path, values), partition, window) ?? since;
+    return window ? { ...own, from: window.from, to: window.to, isOpen: window.isOpen } : own;
   }
 
   ended(partition: number): void {
@@ -187,7 +202,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     if (reached) await this.#keys?.load(reached);
     const reachedIn = [...Object.keys(begun).map(Number), ...done.map(([, last]) => last)];
     const needed = Math.max(before, ...reachedIn.map((partition) => partition + 1));
-    if (this.count < needed) throw this.#unreadable('does not have the parents that the checkpoint refers to');
+    if (this.known < needed) throw this.#unreadable('does not have the parents that the checkpoint refers to');
     const { increment, clock } = this.#rules;
     if (increment?.windows) this.#began ??= clock.now();
     return reached;
@@ -295,8 +310,8 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
       if (params !== null) this.#paths.set(JSON.stringify(path), hashOf(params));
       this.#addNames({ ...params, ...values });
       const windows = this.#windowsFrom(from);
-      const first = this.count;
-      this.count += windows.length;
+      const first = this.known;
+      this.known += windows.length;
       const open = Array.from(windows, (_, nth) => first + nth).filter((partition) => !isDone(startAt, partition));
       if (open.length === 0) continue;
       const plan = params === null ? undefined : this.#rules.planOf(params, values && [values]);
@@ -313,7 +328,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     if (!increment?.windows || from === undefined || this.#began === undefined) return [undefined];
     const until = increment.read(new Date(this.#began).toISOString()) ?? from;
     const listed = increment.windows(from, this.#began);
-    const last = this.count + listed.length - 1;
+    const last = this.known + listed.length - 1;
     return listed.map((window) => ({ ...window, last, until }));
   }
 
@@ -361,7 +376,13 @@ function requestHash(plan: ListingPlan, partition: number): string {
   return hashOf([first(1), details]);
 }
 
-/** What a mark belongs to. */
+/** The error, with the parent that it concerns. */
+function withParent(error: SluiceError, parent: string): SluiceError {
+  if (!error.summary.includes(parent)) amend(error, `It concerns ${parent}.`);
+  return Object.assign(error, { details: { ...error.details, parent } });
+}
+
+/** What a mark belongs to: the path, and the partition's values if a row has several partitions. */
 function markOf(path: readonly string[], values: object | undefined): readonly string[] {
   return values ? [...path, JSON.stringify(values)] : path;
 }

@@ -1,5 +1,5 @@
 import { amend } from '../../errors.js';
-import { documentReader, type DocumentReader } from '../../rows/source/documentReader.js';
+import { documentReader, type DocumentReader } from './documentReader.js';
 import { isRecord, kindOf, shownText } from '../../values.js';
 import { documentErrors, documentMessages } from './documentMessages.js';
 import { keyFields } from './fieldKey.js';

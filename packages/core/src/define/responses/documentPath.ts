@@ -1,7 +1,7 @@
 import { ConfigError } from '../../errors.js';
 import { isExactNumber } from '../../http/response/exactNumbers.js';
 import type { Json } from '../../rows/source/definition.js';
-import type { DocumentReader } from '../../rows/source/documentReader.js';
+import type { DocumentReader } from './documentReader.js';
 import { countIn, isList, isRecord, kindOf } from '../../values.js';
 import type { ReadableResponse, Selector } from './pageResponse.js';
 

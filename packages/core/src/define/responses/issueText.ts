@@ -1,5 +1,5 @@
 import { SluiceError } from '../../errors.js';
-import { doesItFit, type DocumentReader } from '../../rows/source/documentReader.js';
+import { doesItFit, type DocumentReader } from './documentReader.js';
 import { kindOf } from '../../values.js';
 import type { StandardIssue } from '../standardSchema.js';
 

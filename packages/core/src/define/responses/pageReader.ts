@@ -6,7 +6,7 @@ import { quote } from '../../http/response/statusFault.js';
 import type { ApiResponse, Endpoint } from '../../plugins/plugin.js';
 import type { PageCursor } from '../../position.js';
 import type { PageRequest, UndecodedPage } from '../../rows/source/definition.js';
-import { documentReader, doesItFit } from '../../rows/source/documentReader.js';
+import { documentReader, doesItFit } from './documentReader.js';
 import { isList, isRecord, kindOf } from '../../values.js';
 import type { ReadableResponse, PageResponse, Selector } from './pageResponse.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';

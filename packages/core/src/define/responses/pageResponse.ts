@@ -1,4 +1,4 @@
-import type { DocumentReader } from '../../rows/source/documentReader.js';
+import type { DocumentReader } from './documentReader.js';
 import type { PageCursor } from '../../position.js';
 import type { ApiResponse } from '../../plugins/plugin.js';
 import type { FirstRequest } from '../pages/lostParams.js';

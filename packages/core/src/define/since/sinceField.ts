@@ -1,6 +1,6 @@
 import { ConfigError } from '../../errors.js';
 import { hashOf } from '../../rows/source/fingerprint.js';
-import type { DocumentReader } from '../../rows/source/documentReader.js';
+import type { DocumentReader } from '../responses/documentReader.js';
 import type { PageIncrement, Since } from '../../rows/source/increment.js';
 import { documentPath } from '../responses/documentPath.js';
 import type { PageAddress, SinceBounds } from '../pages/paging.js';

@@ -1,11 +1,12 @@
 import { SluiceError } from '../../errors.js';
 import { newId as randomId } from '../../identifiers.js';
-import { startOfPlan, type Position, type TotalGap } from '../../position.js';
+import { startOfPlan, type Position } from '../../position.js';
+import { type TotalGap } from '../../totals.js';
 import type { Json } from '../source/definition.js';
 import { type KeyLogs, ListedKeys } from '../source/listedKeys.js';
 import type { Page } from '../source/page.js';
 import { notify } from '../source/sourceEvent.js';
-import type { PartitionLog } from '../source/discovery.js';
+import type { PartitionLog } from '../source/pagesOptions.js';
 import { countMove, countPage, removePartition, type Checkpoint, type WrittenCounts } from './checkpoint.js';
 import { CommitPace } from './commitPace.js';
 import type { ExportCounts, ExportSetup } from './exportOptions.js';

@@ -1,9 +1,9 @@
 import type { OptionKind } from '../../checks.js';
 import type { Clock } from '../../clock.js';
 import type { Identifiers } from '../../identifiers.js';
-import type { StatedGap } from '../../position.js';
+import type { StatedGap } from '../../totals.js';
 import type { RepeatAction } from '../source/listedKeys.js';
-import type { SourceInfo } from '../source/source.js';
+import type { SourceInfo } from '../source/sourceInfo.js';
 import type { Checkpoint, MadeWith } from './checkpoint.js';
 import type { OldRows } from './oldRows.js';
 import type { Sink, SinkReport } from '../sink/sink.js';

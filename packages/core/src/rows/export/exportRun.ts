@@ -3,7 +3,7 @@ import { settlesWithin, systemClock } from '../../clock.js';
 import { reportOf } from '../../errorReport.js';
 import { redactThrown } from '../../redactError.js';
 import { amend, SluiceError } from '../../errors.js';
-import { reportGap } from '../../position.js';
+import { reportGap } from '../../totals.js';
 import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
 import { notify } from '../source/sourceEvent.js';

@@ -2,7 +2,7 @@ import { checkCount, checkNumbers, checkOptions } from '../../checks.js';
 import { ConfigError } from '../../errors.js';
 import { Flow } from '../source/flow.js';
 import { checkSource, type PageSource } from '../source/pageSource.js';
-import { checkRepeats } from '../source/source.js';
+import { checkRepeats } from '../source/pagesOptions.js';
 import { exportOptionNames, type ExportOptions } from './exportOptions.js';
 import type { ExportProgress, ExportReport } from './exportOptions.js';
 import { ExportRun } from './exportRun.js';

@@ -4,7 +4,7 @@ import { newId as randomId, sha256 } from '../../identifiers.js';
 import type { Json } from '../source/definition.js';
 import { canonicalJson, hashOf } from '../source/fingerprint.js';
 import { fitSource, type PageSource } from '../source/pageSource.js';
-import type { SourceInfo } from '../source/source.js';
+import type { SourceInfo } from '../source/sourceInfo.js';
 import { isRecord } from '../../values.js';
 import { type Checkpoint, decodeCheckpoint, isCheckpoint } from './checkpoint.js';
 import type { ExportOptions, ExportSetup } from './exportOptions.js';

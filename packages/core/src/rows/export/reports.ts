@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js';
 import type { Outage } from '../../outage.js';
-import type { SourceInfo } from '../source/source.js';
+import type { SourceInfo } from '../source/sourceInfo.js';
 import { notify } from '../source/sourceEvent.js';
 import type { StateStore } from '../sink/stateStore.js';
 

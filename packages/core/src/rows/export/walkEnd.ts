@@ -1,5 +1,5 @@
 import { PaginationError } from '../../errors.js';
-import { findGap, reportGap, type TotalGap } from '../../position.js';
+import { findGap, reportGap, type TotalGap } from '../../totals.js';
 import { otherTotal, repeatedRows } from '../source/chainErrors.js';
 import type { Commits } from './commits.js';
 import type { ExportSetup } from './exportOptions.js';

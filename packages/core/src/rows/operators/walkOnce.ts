@@ -1,8 +1,8 @@
 import { abortable } from '../../abortable.js';
 import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
-import type { SourceInfo } from '../source/source.js';
-import type { PagesOptions } from '../source/walk.js';
+import type { SourceInfo } from '../source/sourceInfo.js';
+import type { PagesOptions } from '../source/pagesOptions.js';
 
 /** What a walk found of a partition. */
 interface WalkedPartition {

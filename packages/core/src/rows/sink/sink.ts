@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js';
 import type { Outage } from '../../outage.js';
-import type { StatedGap } from '../../position.js';
+import type { StatedGap } from '../../totals.js';
 import type { Json, RowSchema } from '../source/definition.js';
 import type { WatchedWalk } from '../source/page.js';
 import type { Delivery } from '../source/sourceEvent.js';

@@ -7,12 +7,12 @@ import {
   PluginError,
   type SluiceError,
 } from '../../errors.js';
-import type { TotalGap } from '../../position.js';
+import type { TotalGap } from '../../totals.js';
 import { kindOf } from '../../values.js';
 
 /** The page at which a chain can't continue. */
 export interface ChainPlace {
-  /** The source, with its partition or parent if it has several. */
+  /** The source, with its partition if it has several. */
   readonly name: string;
   readonly partition: number;
   /** The number of the page, from 1. */
@@ -71,7 +71,7 @@ export function emptyPages(place: ChainPlace, count: number): PaginationError {
   );
 }
 
-export function secretIn(what: 'cursor' | 'increment', place: ChainPlace): PaginationError {
+export function secretIn(what: 'cursor' | 'row', place: ChainPlace): PaginationError {
   return chainError(
     'secret-in-cursor',
     place,
@@ -215,15 +215,11 @@ function again(repeated: number): string {
 }
 
 /** With `repeats: 'fail'`. */
-export function repeatedKey(
-  name: string,
-  { partition, page }: Pick<ChainPlace, 'partition' | 'page'>,
-  key: string,
-): PaginationError {
+export function repeatedKey(place: ChainPlace, key: string): PaginationError {
   return chainError(
     'rows-repeated',
-    { name, partition, page },
-    `page ${page} lists the row ${JSON.stringify(key.slice(0, 100))} again. If it is another row, the key does not identify a row`,
+    place,
+    `page ${place.page} lists the row ${JSON.stringify(key.slice(0, 100))} again. If it is another row, the key does not identify a row`,
     [{ kind: 'set', option: 'repeats' }, { kind: 'restart' }],
   );
 }

@@ -167,3 +167,6 @@ export interface SourceDefinition<T> {
   /** The endpoint of `fetch`. Without it, the key in cursors, another key and events go unnoticed. */
   readonly endpoint?: SourceEndpoint;
 }
+
+/** What a walk needs of a source beside its plan, which says how pages are fetched. */
+export type WalkedSource<T> = Omit<SourceDefinition<T>, 'fetch' | 'partitions'>;

@@ -66,3 +66,19 @@ export interface PageIncrement {
   /** The emitted rows: hash and value of each. */
   readonly rows: readonly (readonly [row: string, value: string])[];
 }
+
+interface SaysIncrement {
+  readonly increment?: PageIncrement | undefined;
+}
+
+/** Whether a page without rows lists some that are known: these may fill many pages. */
+export function isProgress({ increment }: SaysIncrement): boolean {
+  return increment?.latest !== undefined;
+}
+
+/** What checkpoints may have of a page's rows: the mark is one of their values. One text, as no secret has a line break. */
+export function storedText({ increment }: SaysIncrement): string | undefined {
+  if (!increment) return undefined;
+  const { latest = '', rows } = increment;
+  return [latest, ...rows.map(([, value]) => value)].join('\n');
+}

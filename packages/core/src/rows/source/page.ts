@@ -68,6 +68,16 @@ export interface PageHealth {
   readonly error?: unknown;
 }
 
+/** What a page says beside its rows: a walk hands it on as it is. */
+export type PageNotes = Pick<Page<never>, 'isIncomplete' | 'increment'>;
+
+export function notesOf({
+  isIncomplete,
+  increment,
+}: { readonly [Note in keyof PageNotes]: PageNotes[Note] | undefined }): PageNotes {
+  return { ...(isIncomplete && { isIncomplete }), ...(increment && { increment }) };
+}
+
 /** The page with other items. Its position in the walk stays. */
 export function withItems<T, R>(page: Page<T>, items: readonly R[]): Page<R> {
   const { total, unconfirmed, ...others } = page;

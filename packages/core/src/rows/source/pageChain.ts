@@ -1,6 +1,7 @@
 import { ConfigError, SluiceError } from '../../errors.js';
 import { isTransient } from '../../isTransient.js';
-import type { ChainPosition, PageCursor, StatedTotal } from '../../position.js';
+import type { ChainPosition, PageCursor } from '../../position.js';
+import { totalsAfter } from '../../totals.js';
 import { isRecord } from '../../values.js';
 import {
   type ChainPlace,
@@ -18,12 +19,12 @@ import {
   unknownOffset,
   unusableCursor,
 } from './chainErrors.js';
-import type { FetchedPage, PageRequest, SourceDefinition, UndecodedPage, WalkedPages } from './definition.js';
-import type { ParentRow } from './discovery.js';
+import type { FetchedPage, UndecodedPage, WalkedPages, WalkedSource } from './definition.js';
 import { fingerprintsOf, hashOfJson, rowsOfFingerprint } from './fingerprint.js';
-import type { PageIncrement, Since } from './increment.js';
+import { isProgress, storedText } from './increment.js';
 import { type ChainStart, fetchBehindKnownRow } from './knownRow.js';
-import type { PageCache } from './pageCache.js';
+import { notesOf, type PageNotes } from './page.js';
+import type { ChainRequest, Partition } from './partitionPlan.js';
 import { Repeats } from './repeats.js';
 
 /** A page of a chain, before the walk orders it among others. */
@@ -33,29 +34,17 @@ export interface ChainPage<T> {
   readonly rowLength: number;
   /** Called once, when the walk emits the page. */
   readonly decode: () => readonly T[];
-  readonly partition: number;
-  readonly parent: ParentRow | undefined;
+  readonly partition: Partition<T>;
   readonly page: number;
   readonly total?: number | undefined;
-  /**
-   * Of a page that ends the chain: the smallest and the largest total that the API has stated, and the rows that it has
-   * listed. `Infinity` if each one was the number of rows of its page: it may not be that of the listing.
-   */
-  readonly ended?: (StatedTotal & { readonly maxTotal: number }) | undefined;
-  readonly isIncomplete?: true | undefined;
-  readonly increment?: PageIncrement | undefined;
+  /** What the chain has reached with its last page, unless it has only a part of its listing. */
+  readonly ended?: Reached | undefined;
+  readonly notes: PageNotes;
   /** Where the chain continues. */
   readonly position: ChainPosition | 'done';
 }
 
-interface ChainOptions {
-  readonly partition: number;
-  /** Of a partition that is the listing of a row. */
-  readonly parent: ParentRow | undefined;
-  readonly from: ChainPosition | undefined;
-  readonly since: Since | undefined;
-  readonly cache: PageCache | undefined;
-}
+type Reached = Omit<ChainPosition, 'next'>;
 
 const maxEmptyPages = 100;
 /** Servers refuse URLs of more than 8 to 64 KiB. Searching longer texts for secrets takes seconds and gigabytes. */
@@ -63,21 +52,19 @@ const longestCursor = 16_384;
 
 /** The pages of one partition, each found through the one before. */
 export class PageChain<T> {
-  readonly partition: number;
-  readonly parent: ParentRow | undefined;
-  readonly #definition: SourceDefinition<T>;
-  readonly #options: ChainOptions;
+  readonly partition: Partition<T>;
+  readonly #source: WalkedSource<T>;
+  /** Where it resumes. */
+  readonly #from: ChainPosition | undefined;
   readonly #repeats: Repeats;
   #position: ChainStart | ChainPosition;
   #memo: unknown;
 
-  constructor(definition: SourceDefinition<T>, options: ChainOptions) {
-    const { partition, parent, from } = options;
-    const { offset = 0 } = definition;
+  constructor(source: WalkedSource<T>, partition: Partition<T>, from: ChainPosition | undefined) {
+    const { offset = 0 } = source;
     this.partition = partition;
-    this.parent = parent;
-    this.#definition = definition;
-    this.#options = options;
+    this.#source = source;
+    this.#from = from;
     this.#repeats = new Repeats(from);
     this.#position = from ?? { next: offset > 0 ? { offset } : undefined, pages: 0, rows: 0, offset };
   }
@@ -108,26 +95,25 @@ export class PageChain<T> {
     const emitted = received.filter((_, index) => !page.leftOut?.has(index + known)).length;
     if (page.isEnd && this.#position.pages === 0)
       this.#warn(
-        `the API says that there is no first page of ${this.#which()}. Whether it has no rows is unknown, so the walk is incomplete.`,
+        `the API says that there is no first page of ${this.#text()}. Whether it has no rows is unknown, so the walk is incomplete.`,
       );
     const { reached, rowLength } = this.#check(page, received, emitted);
     this.#memo = page.memo;
     const next = this.#nextCursor(page.next, reached);
     const isCircle = next !== undefined && this.#repeats.addCursor(next, this.#position.next);
+    const isPart = this.partition.isPart || this.#source.maxRows !== undefined;
     const position = next && { next, ...reached, ...(isCircle && { isCircle }) };
     if (position) this.#position = position;
     return {
       rows: emitted,
       rowLength,
       decode: () =>
-        decodePage(page, this.#definition.name).filter((_, index) => index >= known && !page.leftOut?.has(index)),
+        decodePage(page, this.#source.name).filter((_, index) => index >= known && !page.leftOut?.has(index)),
       partition: this.partition,
-      parent: this.parent,
       page: reached.pages,
       total: page.total,
-      ended: position ? undefined : this.#ended(reached),
-      isIncomplete: page.isIncomplete,
-      increment: page.increment,
+      ended: position || isPart ? undefined : reached,
+      notes: notesOf(page),
       position: position ?? 'done',
     };
   }
@@ -135,7 +121,7 @@ export class PageChain<T> {
   /** @throws the error of an outage, which keeps it from finding out. */
   async #isFirstSkipped(signal: AbortSignal): Promise<boolean> {
     try {
-      const { offset = 0 } = this.#definition;
+      const { offset = 0 } = this.#source;
       const at = offset > 0 ? { offset } : undefined;
       await this.#fetch({ at, atLeast: 1, walked: { pages: 0, rows: offset }, signal });
       return false;
@@ -148,42 +134,37 @@ export class PageChain<T> {
   /** Ends the chain without the rows that it lacks. */
   #skip({ summary }: SluiceError): ChainPage<T> {
     const what = this.#position.pages === 0 ? 'its rows' : 'the rest of its rows';
-    this.#warn(`skipped ${this.#which()}, so ${what} are missing: ${summary}`);
+    this.#warn(`skipped ${this.#text()}, so ${what} are missing: ${summary}`);
     return {
       rows: 0,
       rowLength: 0,
       decode: () => [],
       partition: this.partition,
-      parent: this.parent,
       page: this.#position.pages,
-      isIncomplete: true,
+      notes: { isIncomplete: true },
       position: 'done',
     };
   }
 
   #warn(message: string): void {
-    const { name, endpoint } = this.#definition;
+    const { name, endpoint } = this.#source;
     endpoint?.warn?.(`${name}: ${message}`);
   }
 
   /** Names what the chain lists. */
-  #which(): string {
-    const { partition, parent } = this;
-    const { partitions = 1 } = this.#definition;
-    return parent?.text() ?? (partitions > 1 ? `partition ${partition + 1} of ${partitions}` : 'the listing');
+  #text(): string {
+    return this.partition.text?.() ?? 'the listing';
   }
 
-  async #fetch(request: Pick<PageRequest, 'at' | 'atLeast' | 'walked' | 'signal'>): Promise<UndecodedPage<T>> {
-    const definition = this.#definition;
-    const { partition, since, cache } = this.#options;
+  async #fetch(request: ChainRequest): Promise<UndecodedPage<T>> {
     const { at } = request;
     try {
-      const page = await definition.fetch({ partition, ...request, since, cache });
+      const page = await this.partition.fetch(request);
       if (!isRecord(page)) throw notAPage(this.#place(), page);
       return asUndecoded(page);
     } catch (error) {
       if (isSkip(error)) throw error;
-      if (definition.isRepeatable === false && at !== undefined && isTransient(error))
+      if (this.#source.isRepeatable === false && at !== undefined && isTransient(error))
         throw lostPage(this.#place(), 'a failed request', error);
       throw this.#refused(error, at);
     }
@@ -212,8 +193,8 @@ export class PageChain<T> {
   #checkStart(): void {
     if (this.#position.isCircle) throw repeatedCursor(this.#place());
     // Nobody knows which pages the API counts as fetched.
-    const isResumed = (this.#options.from?.pages ?? 0) > 0;
-    if (isResumed && this.#definition.isRepeatable === false) throw lostPage(this.#place(), 'an interrupted walk');
+    const isResumed = (this.#from?.pages ?? 0) > 0;
+    if (isResumed && this.#source.isRepeatable === false) throw lostPage(this.#place(), 'an interrupted walk');
   }
 
   /** Checks the rows of a page, and adds them to what the position says. */
@@ -221,17 +202,17 @@ export class PageChain<T> {
     page: UndecodedPage<T>,
     received: readonly unknown[],
     emitted: number,
-  ): { readonly reached: Omit<ChainPosition, 'next'>; readonly rowLength: number } {
-    const { maxPages = Infinity } = this.#definition;
+  ): { readonly reached: Reached; readonly rowLength: number } {
+    const { maxPages = Infinity } = this.#source;
     const { pages, rows, offset, lastRow, empty = 0 } = this.#position;
     if (pages >= maxPages) throw tooManyPages(this.#place(), maxPages);
     const hasRows = received.length > 0;
-    // The known rows of an increment may fill many pages.
-    const isEmpty = !hasRows && page.increment?.latest === undefined;
+    const isEmpty = !hasRows && !isProgress(page);
     if (isEmpty && empty >= maxEmptyPages) throw emptyPages(this.#place(), empty + 1);
     const last = hasRows ? this.#addPage(received) : undefined;
     const lastHash = last === undefined ? lastRow : hashOfJson(last);
-    this.#checkIncrement(page.increment);
+    const stored = storedText(page);
+    if (stored !== undefined && this.#isSecret(stored)) throw secretIn('row', this.#place());
     const reached = {
       pages: pages + 1,
       rows: rows + emitted,
@@ -240,7 +221,7 @@ export class PageChain<T> {
       ...(lastHash !== undefined && { lastRow: lastHash }),
       ...(page.hash !== undefined && { hash: page.hash }),
       ...(page.isStated && { isStated: page.isStated }),
-      ...withTotal(this.#position, page.total, received.length),
+      ...totalsAfter(this.#position, page.total, received.length),
       ...(isEmpty && { empty: empty + 1 }),
     };
     return { reached, rowLength: last?.length ?? 0 };
@@ -256,20 +237,8 @@ export class PageChain<T> {
     throw repeatedPage(this.#place(), repeated);
   }
 
-  /** A mark is one of these values, and checkpoints have those of recent rows. */
-  #checkIncrement(increment: PageIncrement | undefined): void {
-    if (!increment) return;
-    const { latest = '', rows } = increment;
-    // One text: no form of a secret has a line break.
-    if (this.#isSecret([latest, ...rows.map(([, value]) => value)].join('\n')))
-      throw secretIn('increment', this.#place());
-  }
-
   /** Where the chain continues after a page, if it does. A cursor is sent in a URL and stored in checkpoints. */
-  #nextCursor(
-    next: UndecodedPage<T>['next'],
-    { pages, offset, empty = 0 }: Omit<ChainPosition, 'next'>,
-  ): PageCursor | undefined {
+  #nextCursor(next: UndecodedPage<T>['next'], { pages, offset, empty = 0 }: Reached): PageCursor | undefined {
     if (next === 'end') return undefined;
     if (next === 'by-offset') {
       if (offset === undefined) throw unknownOffset(this.#place(pages + 1));
@@ -283,40 +252,14 @@ export class PageChain<T> {
   }
 
   #isSecret(text: string): boolean {
-    return this.#definition.endpoint?.isSecret?.(text) === true;
-  }
-
-  /** Not of a walk that has only some rows on purpose. */
-  #ended({ total, maxTotal, isListingTotal, offset }: Omit<ChainPosition, 'next'>): ChainPage<T>['ended'] {
-    const isPart = this.#options.since !== undefined || this.#definition.maxRows !== undefined;
-    if (isPart || total === undefined || offset === undefined) return undefined;
-    return { total, maxTotal: isListingTotal ? (maxTotal ?? total) : Infinity, listed: offset };
+    return this.#source.endpoint?.isSecret?.(text) === true;
   }
 
   /** @param page default: the next one */
   #place(page = this.#position.pages + 1): ChainPlace {
-    const { name, partitions = 1 } = this.#definition;
-    const { partition, parent } = this;
-    if (parent) return { name: `${name} of ${parent.text()}`, partition, page };
-    const of = Number.isFinite(partitions) ? ` of ${partitions}` : '';
-    return { name: partitions === 1 ? name : `${name}, partition ${partition + 1}${of},`, partition, page };
+    return { name: this.partition.place(), partition: this.partition.number, page };
   }
 }
-
-/** What a position says of the totals that the API has stated, after that of another page. */
-function withTotal(
-  { total: min, maxTotal: max = min, isListingTotal }: StatedTotalOfChain,
-  stated: number | undefined,
-  rows: number,
-): StatedTotalOfChain {
-  if (min === undefined && stated === undefined) return {};
-  const total = Math.min(min ?? Infinity, stated ?? Infinity);
-  const maxTotal = Math.max(max ?? 0, stated ?? 0);
-  const isOfListing = isListingTotal ?? (stated !== undefined && stated !== rows);
-  return { total, ...(maxTotal > total && { maxTotal }), ...(isOfListing && { isListingTotal: true }) };
-}
-
-type StatedTotalOfChain = Pick<ChainPosition, 'total' | 'maxTotal' | 'isListingTotal'>;
 
 /** Whether `responses` said that a refused request means to skip its partition. */
 function isSkip(error: unknown): error is SluiceError {

@@ -2,8 +2,8 @@ import { ConfigError } from '../../errors.js';
 import { inWords, isRecord } from '../../values.js';
 import type { Json } from '../../json.js';
 import type { Page } from './page.js';
-import type { SourceInfo } from './source.js';
-import type { ListUncommitted, PagesOptions } from './walk.js';
+import type { SourceInfo } from './sourceInfo.js';
+import type { ListUncommitted, PagesOptions } from './pagesOptions.js';
 
 /** Anything with pages, which can be exported or polled, from any copy of the library. */
 export interface PageSource<T> {

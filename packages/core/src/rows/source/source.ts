@@ -2,50 +2,15 @@ import { from, fromEvent, lastValueFrom, takeUntil, toArray, type Observable, ty
 import { checkCount, checkOptions } from '../../checks.js';
 import { ConfigError } from '../../errors.js';
 import { isPosition, startOfPartition, startOfPlan, type Position } from '../../position.js';
-import type { Json, RowSchema, SourceDefinition, SourceEndpoint } from './definition.js';
-import { Flow } from './flow.js';
 import { checkSchema } from '../columns/columnTypes.js';
-import { withItems, type Page } from './page.js';
-import type { Increment, Since } from './increment.js';
-import type { Discovery } from './discovery.js';
-import { type RepeatAction, repeatActions } from './listedKeys.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
-import { walk, type PagesOptions, type ListUncommitted, type WalkOptions } from './walk.js';
-
-/** Describes a source to sinks and checkpoints. */
-export interface SourceInfo<T> {
-  readonly name: string;
-  /** What determines the rows, as plain JSON. */
-  readonly identity: Json;
-  /** `identity` without what only affects paging. Absent if it is the same. */
-  readonly rowsIdentity?: Json | undefined;
-  /** `Infinity` if a walk discovers them. */
-  readonly partitions: number;
-  /** Levels of rows above its own, if a walk discovers its partitions: each has a log. */
-  readonly levels?: number | undefined;
-  /** The walk ends after this many rows. */
-  readonly maxRows?: number | undefined;
-  /** An operator without a version makes the rows, so a checkpoint cannot tell whether it changed. */
-  readonly isUnversioned?: true | undefined;
-  /** An operator of `pipePages` makes the rows, and may modify those that it gets. */
-  readonly hasOperator?: true | undefined;
-  /** Its rows have a key, so that repeated ones can be recognized, also behind an operator. */
-  readonly isKeyed?: true | undefined;
-  /** Each page can be fetched only once, so a partition that was interrupted can only start over. */
-  readonly isRepeatable?: false | undefined;
-  /** Absent if an operator makes rows of unknown shape. */
-  readonly schema?: RowSchema<T> | undefined;
-  /** It runs until it is stopped and can resume later, so an export of it is never finished. */
-  readonly isEndless?: true | undefined;
-  /** Its walks obey the option `drain`. Without it, pages that are fetched ahead are lost when an export is cancelled. */
-  readonly isDrainable?: true | undefined;
-  /** The client of the rows: receives events, redacts errors and identifies the API key. */
-  readonly endpoint?: SourceEndpoint | undefined;
-  /** How rows are found that are new since an earlier walk. Absent if each walk has all rows. */
-  readonly increment?: Increment | undefined;
-  /** Called before an export starts over: rejects if the source's own state cannot be replaced. */
-  readonly checkRestart?: ((signal: AbortSignal) => Promise<void>) | undefined;
-}
+import type { Json, RowSchema, SourceDefinition } from './definition.js';
+import { Flow } from './flow.js';
+import { withItems, type Page } from './page.js';
+import { checkPagesOptions, type ListUncommitted, type PagesOptions, type WalkOptions } from './pagesOptions.js';
+import { fixedPlan, type PartitionPlan } from './partitionPlan.js';
+import { describeSource, type SourceInfo } from './sourceInfo.js';
+import { walk } from './walk.js';
 
 /** Options of `Source.pipePages`. */
 export interface PipePagesOptions<R> {
@@ -111,31 +76,8 @@ export class Source<T> extends Flow<T> {
 
   /** The pages of a walk, each with the position to resume from. @throws ConfigError if an option is invalid. */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
-    checkOptions('pages()', options, {
-      startAt: true,
-      partition: true,
-      concurrency: true,
-      prefetch: true,
-      newHistory: true,
-      since: true,
-      cache: true,
-      partitionLog: true,
-      requireTotal: true,
-      onShort: true,
-      repeats: true,
-      keys: 'an object?',
-      drain: true,
-      clock: true,
-    });
+    checkPagesOptions(this.info, options);
     const { concurrency = 1, prefetch, startAt, partition, ...others } = options;
-    checkCount('concurrency', concurrency);
-    if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
-    if (this.info.maxRows !== undefined && concurrency > 1)
-      throw new ConfigError(
-        'maxRows needs concurrency: 1. With a concurrency above 1, it is not defined which rows come first.',
-      );
-    if (others.since) checkSince(this.info, others.since);
-    checkRepeats(this.info, others.repeats);
     const only = this.#onlyOf(partition);
     const position = this.#positionOf(startAt, only);
     const isStart = position.before === 0 && Object.keys(position.begun).length === 0 && !position.done;
@@ -271,41 +213,21 @@ export function createFittedSource<T>(definition: SourceDefinition<T>, fit?: Sou
     fetch: 'a function',
     endpoint: 'an object?',
   });
-  return new Source(describeSource(definition), (options) => walk(definition, options), fit);
+  return new Source(
+    describeSource(definition),
+    (options) => walk(definition, options, fixedPlan(definition, options)),
+    fit,
+  );
 }
 
-/** Creates a source whose partitions are discovered while it is walked, as far as the walk needs them. */
-export function createDiscoveringSource<T>(
+/** Creates a source whose partitions are found while it is walked, as far as the walk needs them. */
+export function createPlannedSource<T>(
   definition: Omit<SourceDefinition<T>, 'fetch' | 'partitions'> & { readonly levels: number },
-  discover: (start: WalkOptions) => Discovery<T>,
+  plan: (start: WalkOptions) => PartitionPlan<T>,
 ): Source<T> {
-  const plan = { ...definition, partitions: Infinity };
-  return new Source({ ...describeSource(plan), levels: definition.levels }, (options) => {
-    const discovery = discover(options);
-    return walk({ ...plan, fetch: (request) => discovery.fetch(request) }, { ...options, discovery });
-  });
-}
-
-/** @throws ConfigError if a limit or a column's type is invalid. */
-function describeSource<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): SourceInfo<T> {
-  const { name, identity, rowsIdentity, schema, partitions = 1, endpoint, increment } = definition;
-  const { maxRows = Infinity, maxPages = Infinity } = definition;
-  checkSchema(`The schema of ${name}`, schema);
-  for (const [bound, value] of Object.entries({ partitions, maxRows, maxPages }))
-    if (value !== Infinity) checkCount(bound, value);
-  return {
-    name,
-    identity,
-    rowsIdentity,
-    schema,
-    partitions,
-    maxRows: definition.maxRows === Infinity ? undefined : definition.maxRows,
-    ...(schema.key && { isKeyed: true }),
-    isRepeatable: definition.isRepeatable === false ? false : undefined,
-    isDrainable: true,
-    endpoint,
-    increment,
-  };
+  const { levels, ...walked } = definition;
+  const info = { ...describeSource({ ...walked, partitions: Infinity }), levels };
+  return new Source(info, (options) => walk(walked, options, plan(options)));
 }
 
 /**
@@ -333,33 +255,6 @@ function checkPosition(position: Position, partitions: number, only?: number): P
 
 function formatPartitions(partitions: number): string {
   return Number.isFinite(partitions) ? `${partitions} partition(s)` : 'partitions that are discovered';
-}
-
-/** @throws ConfigError if a source cannot start at a value, or not at this one. */
-function checkSince(
-  { name, increment, maxRows }: Pick<SourceInfo<never>, 'name' | 'increment' | 'maxRows'>,
-  { from }: Since,
-): void {
-  if (!increment) throw new ConfigError(`${name} can't start at a value: its paging is not bySince.`);
-  if (maxRows !== undefined)
-    throw new ConfigError('maxRows and since exclude each other: what is beyond maxRows would be missed for good.');
-  if (from !== undefined && increment.read(from) === undefined)
-    throw new ConfigError(`since is ${JSON.stringify(from.slice(0, 100))}: it must be ${increment.wanted}.`);
-}
-
-/** @throws ConfigError if it is unknown, or rows are to be compared that have no key. */
-export function checkRepeats(
-  { name, isKeyed }: Pick<SourceInfo<never>, 'name' | 'isKeyed'>,
-  repeats: RepeatAction | undefined,
-): void {
-  if (repeats !== undefined && !repeatActions.includes(repeats))
-    throw new ConfigError(`repeats must be one of ${repeatActions.join(', ')}.`, { option: 'repeats' });
-  if (repeats !== undefined && repeats !== 'keep' && !isKeyed)
-    throw new ConfigError(
-      (option = `repeats: '${repeats}'`) =>
-        `${option} needs a key by which the rows of ${name} are compared: its definition has none.`,
-      { option: 'repeats' },
-    );
 }
 
 function mapItems<T, R extends object>(

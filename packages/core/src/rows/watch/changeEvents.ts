@@ -1,5 +1,5 @@
 import type { RowSchema } from '../source/definition.js';
-import type { SourceInfo } from '../source/source.js';
+import type { SourceInfo } from '../source/sourceInfo.js';
 import { notify, type ChangeEvent } from '../source/sourceEvent.js';
 import type { Delta } from './acceptedSnapshot.js';
 

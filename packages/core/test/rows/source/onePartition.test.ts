@@ -2,7 +2,7 @@ import type { SandboxOptions } from '@sluice/sandbox';
 import { lastValueFrom, map, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, createSource, SluiceError, type Page, type Position, type Source } from '../../../src/index.js';
-import { createDiscoveringSource } from '../../../src/rows/source/source.js';
+import { createPlannedSource } from '../../../src/rows/source/source.js';
 import { startHoldings, type Row } from '../../sandboxSource.js';
 
 /** Four partitions of the sandbox's wallets, and the requests that it has received. */
@@ -132,7 +132,7 @@ describe('a walk of one partition', () => {
   test('K3 refuses maxRows, and partitions that are discovered', () => {
     const bounded = createSource({ ...untouched, partitions: 2, maxRows: 10 });
     expect(() => bounded.pages({ partition: 0 })).toThrow('maxRows and partition exclude each other');
-    const discovering = createDiscoveringSource({ ...untouched, levels: 1 }, () => expect.unreachable());
+    const discovering = createPlannedSource({ ...untouched, levels: 1 }, () => expect.unreachable());
     expect(() => discovering.pages({ partition: 0 })).toThrow('discovers its partitions while it is walked');
   });
 });

@@ -2,7 +2,7 @@ import { ConfigError } from '../../../errors.js';
 import { hashOf } from '../../source/fingerprint.js';
 import type { Since } from '../../source/increment.js';
 import type { Page } from '../../source/page.js';
-import type { SourceInfo } from '../../source/source.js';
+import type { SourceInfo } from '../../source/sourceInfo.js';
 import type { Checkpoint } from '../checkpoint.js';
 import type { IncrementalOptions } from '../exportOptions.js';
 import { type IncrementProgress, isMark, type ListingMark, type Mark } from './incrementProgress.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { DecodeError } from '../../../src/index.js';
-import { documentReader } from '../../../src/rows/source/documentReader.js';
+import { DecodeError } from '../../src/index.js';
+import { documentReader } from '../../src/define/responses/documentReader.js';
 
 const read = documentReader('test.rows');
 

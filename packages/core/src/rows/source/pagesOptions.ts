@@ -1,0 +1,141 @@
+import { checkCount, checkOptions } from '../../checks.js';
+import type { Clock } from '../../clock.js';
+import { ConfigError } from '../../errors.js';
+import type { Position } from '../../position.js';
+import type { StateLog } from '../../stateLog.js';
+import type { TotalGap } from '../../totals.js';
+import type { Since } from './increment.js';
+import { type ListedKeys, type RepeatAction, repeatActions } from './listedKeys.js';
+import type { PageCache } from './pageCache.js';
+import type { SourceInfo } from './sourceInfo.js';
+
+/** Where a walk records the partitions that it discovers, so that a later run of the same export has the same ones. */
+export interface PartitionLog {
+  /** The log of one level: 1 has the rows whose listings the partitions are, 2 the rows above those, and so on. */
+  readonly log: (level: number) => StateLog;
+  /** Identifies the export: a walk from the start replaces the records of another one. */
+  readonly runId: string;
+}
+
+/** How a walk requests a source's pages. */
+export interface PagesOptions {
+  /**
+   * Resumes from the `position` of a page or an error, or (if the plan has one partition) from a cursor of the API. A
+   * position of other parameters, another page size or definition fails the walk with a ConfigError; a cursor can't.
+   */
+  readonly startAt?: Position | string | undefined;
+  /**
+   * Walks this partition only, from 0, and requests nothing beyond it. `startAt` is then a position of such a walk, or
+   * a cursor within the partition. Default: all partitions of the plan.
+   */
+  readonly partition?: number | undefined;
+  /** Partitions to walk in parallel. Default 1. The limiter still decides when requests start. */
+  readonly concurrency?: number | undefined;
+  /**
+   * Pages to fetch ahead of the consumer, beyond one per partition in progress. Default for consumers that pull: the
+   * concurrency, so that no partition waits during a commit. For subscribers, which show no demand: 0.
+   */
+  readonly prefetch?: number | undefined;
+  /** Starts a history: a source with state, e.g. a watch, discards state of other histories. */
+  readonly newHistory?: string | undefined;
+  /** Only rows from a value on, if the source can (`info.increment`). Not part of the plan. */
+  readonly since?: Since | undefined;
+  /** Stores pages between walks, for sources that send conditional requests. `poll` and `watch` give it. */
+  readonly cache?: PageCache | undefined;
+  /** Where discovered partitions are recorded. Default: in memory, so the walk can only begin at the start. */
+  readonly partitionLog?: PartitionLog | undefined;
+  /**
+   * Whether it is an error if a listing whose rows are the partitions has fewer of them than its own total. Default: a
+   * warning. What the partitions themselves lack is in `position.totals`.
+   */
+  readonly requireTotal?: boolean | undefined;
+  /** Called instead of an error, before the walk ends, if that listing differs from its total. */
+  readonly onShort?: ((gap: TotalGap) => void) | undefined;
+  /**
+   * Compares the keys of the rows of each partition, if the source has a `key`: then its different keys are compared with
+   * the total. `keep` emits all rows, `drop` leaves those out whose key came before, and `fail` ends the walk at the first
+   * one. A walk that resumes within a partition knows only the keys from there. Default: keys are not compared, which
+   * takes no memory.
+   */
+  readonly repeats?: RepeatAction | undefined;
+  /** The keys that were listed before `startAt`, with `repeats`. */
+  readonly keys?: ListedKeys | undefined;
+  /**
+   * When it aborts, the walk cancels its pending requests, emits the pages that it has fetched, and ends as if it were
+   * complete. `info.isDrainable` says whether the source does so.
+   */
+  readonly drain?: AbortSignal | undefined;
+  /** Says when each page was received (`receivedAt`). Default: nothing does. */
+  readonly clock?: Pick<Clock, 'now'> | undefined;
+}
+
+export interface WalkOptions extends PagesOptions {
+  readonly startAt: Position;
+  readonly concurrency: number;
+  readonly prefetch: number;
+}
+
+/** Where a walk starts or resumes. */
+export type WalkStart = Pick<WalkOptions, 'startAt' | 'newHistory'>;
+
+/** Lists the rows that a walk emits first because the source has stored them, page by page. */
+export type ListUncommitted<T> = (start: WalkStart, signal: AbortSignal) => AsyncIterable<readonly T[]>;
+
+/** @throws ConfigError if an option is invalid, or does not fit the source. */
+export function checkPagesOptions(
+  info: Pick<SourceInfo<never>, 'name' | 'increment' | 'maxRows' | 'isKeyed'>,
+  options: PagesOptions,
+): void {
+  checkOptions('pages()', options, {
+    startAt: true,
+    partition: true,
+    concurrency: true,
+    prefetch: true,
+    newHistory: true,
+    since: true,
+    cache: true,
+    partitionLog: true,
+    requireTotal: true,
+    onShort: true,
+    repeats: true,
+    keys: 'an object?',
+    drain: true,
+    clock: true,
+  });
+  const { concurrency = 1, prefetch, since, repeats } = options;
+  checkCount('concurrency', concurrency);
+  if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
+  if (info.maxRows !== undefined && concurrency > 1)
+    throw new ConfigError(
+      'maxRows needs concurrency: 1. With a concurrency above 1, it is not defined which rows come first.',
+    );
+  if (since) checkSince(info, since);
+  checkRepeats(info, repeats);
+}
+
+/** @throws ConfigError if a source cannot start at a value, or not at this one. */
+function checkSince(
+  { name, increment, maxRows }: Pick<SourceInfo<never>, 'name' | 'increment' | 'maxRows'>,
+  { from }: Since,
+): void {
+  if (!increment) throw new ConfigError(`${name} can't start at a value: its paging is not bySince.`);
+  if (maxRows !== undefined)
+    throw new ConfigError('maxRows and since exclude each other: what is beyond maxRows would be missed for good.');
+  if (from !== undefined && increment.read(from) === undefined)
+    throw new ConfigError(`since is ${JSON.stringify(from.slice(0, 100))}: it must be ${increment.wanted}.`);
+}
+
+/** @throws ConfigError if it is unknown, or rows are to be compared that have no key. */
+export function checkRepeats(
+  { name, isKeyed }: Pick<SourceInfo<never>, 'name' | 'isKeyed'>,
+  repeats: RepeatAction | undefined,
+): void {
+  if (repeats !== undefined && !repeatActions.includes(repeats))
+    throw new ConfigError(`repeats must be one of ${repeatActions.join(', ')}.`, { option: 'repeats' });
+  if (repeats !== undefined && repeats !== 'keep' && !isKeyed)
+    throw new ConfigError(
+      (option = `repeats: '${repeats}'`) =>
+        `${option} needs a key by which the rows of ${name} are compared: its definition has none.`,
+      { option: 'repeats' },
+    );
+}
