@@ -36,7 +36,10 @@ const rxjsRules = [
  */
 const rooms = [
   { files: ['packages/core/src/http/axiosTransport.ts'], values: ['axios', 'axios-retry'] },
-  { files: ['packages/core/src/http/limit/localLimiter.ts'], values: ['bottleneck'] },
+  {
+    files: ['packages/core/src/http/limit/{localLimiter,bottleneckLight.d}.ts'],
+    values: ['bottleneck', 'bottleneck/light.js'],
+  },
   {
     files: [
       'packages/cli/src/program.ts',

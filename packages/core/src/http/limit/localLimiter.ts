@@ -1,4 +1,4 @@
-import Bottleneck from 'bottleneck';
+import Bottleneck from 'bottleneck/light.js';
 import type { Clock } from '../../clock.js';
 import { Lateness } from './lateness.js';
 import { checkLimit, costsOf, rateWindows, rateUse, type Limit, type RateWindow } from './limit.js';
