@@ -107,7 +107,7 @@ export const mutantList: readonly Mutant[] = [
     [
       'a mark moves before the target is in place',
       'const report = await writer.close();',
-      'const { next } = commits.checkpoint?.increment ?? {};\n    if (next) await this.#job.state!.save(commits.increments!.source.markName, next);\n    const report = await writer.close();',
+      'if (commits.checkpoint) await this.#job.companion?.published(commits.checkpoint);\n    const report = await writer.close();',
     ],
     [
       'a stopped walk is sealed',
@@ -128,8 +128,8 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'nobody waits for a checkpoint',
-      '...(increment && { increment }),\n    };\n    await this.#save(this.#checkpoint);',
-      '...(increment && { increment }),\n    };\n    void this.#save(this.#checkpoint);',
+      '...record,\n    };\n    await this.#save(this.#checkpoint);',
+      '...record,\n    };\n    void this.#save(this.#checkpoint);',
     ],
     [
       'a partition that is walked again keeps its rows',

@@ -3,7 +3,7 @@ import { isDone, isPosition, withoutPartition, type Position } from '../../posit
 import { isCount, isRecord } from '../../values.js';
 import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
-import { type IncrementProgress, forgetPartition, isIncrementProgress } from './increments/incrementProgress.js';
+import { type IncrementProgress, isIncrementProgress } from './increments/incrementProgress.js';
 
 /** For people, by what it is, e.g. `columns` or `command`. */
 export type MadeWith = Readonly<Record<string, string>>;
@@ -82,7 +82,6 @@ export function removePartition(checkpoint: Checkpoint, partition: number, sinkP
     position: withoutPartition(checkpoint.position, partition),
     rows: checkpoint.rows - gone.rows,
     pages: checkpoint.pages - gone.pages,
-    ...(checkpoint.increment && { increment: forgetPartition(checkpoint.increment, partition) }),
   };
 }
 

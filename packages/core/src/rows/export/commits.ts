@@ -1,17 +1,15 @@
 import { SluiceError } from '../../errors.js';
 import { newId as randomId } from '../../identifiers.js';
 import { startOfPlan, type Position } from '../../position.js';
-import { type TotalGap } from '../../totals.js';
+import type { TotalGap } from '../../totals.js';
 import type { Json } from '../source/definition.js';
 import { type KeyLogs, ListedKeys } from '../source/listedKeys.js';
 import type { Page } from '../source/page.js';
 import { notify } from '../source/sourceEvent.js';
-import type { PartitionLog } from '../source/pagesOptions.js';
 import { countMove, countPage, removePartition, type Checkpoint, type WrittenCounts } from './checkpoint.js';
 import { CommitPace } from './commitPace.js';
 import type { ExportCounts, ExportSetup } from './exportOptions.js';
-import { checkpointName, checkSameKey } from './findCheckpoint.js';
-import { createIncrements, type Increments } from './increments/increments.js';
+import { checkpointName } from './findCheckpoint.js';
 import { findOldRows, type OldRows } from './oldRows.js';
 import type { EventScope, SinkWriter, WalkEnd } from '../sink/sink.js';
 
@@ -24,16 +22,13 @@ import type { EventScope, SinkWriter, WalkEnd } from '../sink/sink.js';
  * Without a state store there is no checkpoint, and only an endless source commits: its rows are kept wherever it stops.
  */
 export class Commits {
-  readonly increments: Increments | undefined;
-  /** An earlier increment has left a mark. */
-  hasMark = false;
   /** Whether a commit keeps rows. */
   readonly keepRows: boolean;
   /** Rows of the run that this one resumes, if they are old. */
   oldRows: OldRows | undefined;
   /** Of the listing whose rows are the partitions, if it has fewer or more than the API says. */
-  parentsGap: TotalGap | undefined;
-  /** The keys that the walk has listed. Absent for an increment, where a row comes again on purpose, and without an end. */
+  planGap: TotalGap | undefined;
+  /** The keys that the walk has listed. Absent with a companion, as a row may come again on purpose, and without an end. */
   keys: ListedKeys | undefined;
   readonly #setup: ExportSetup<never>;
   readonly #pace: CommitPace;
@@ -47,39 +42,25 @@ export class Commits {
   #last: Page<unknown> | undefined;
 
   constructor(setup: ExportSetup<never>) {
-    const { info, state, options, clock } = setup;
-    const { commitEvery, incremental, newId = randomId } = options;
+    const { info, state, options, companion, clock } = setup;
+    const { commitEvery, newId = randomId } = options;
     this.#setup = setup;
     this.#unsaved = newId();
     this.keepRows = state !== undefined || info.isEndless === true;
     this.#pace = new CommitPace(commitEvery, clock);
-    if (info.isKeyed && !info.isEndless && !incremental) this.keys = new ListedKeys();
-    if (incremental && state) this.increments = createIncrements(info, state, incremental === true ? {} : incremental);
+    if (info.isKeyed && !info.isEndless && !companion) this.keys = new ListedKeys();
   }
 
   /** Continues from a checkpoint, which is not saved yet if it is new. */
   async take(checkpoint: Checkpoint): Promise<void> {
+    const { options, companion, clock } = this.#setup;
     this.#checkpoint = checkpoint;
-    this.oldRows = findOldRows(checkpoint, this.#setup.options.resumeWithin, this.#setup.clock);
-    this.parentsGap = undefined;
+    this.oldRows = findOldRows(checkpoint, options.resumeWithin, clock);
+    this.planGap = undefined;
     this.#resumedRows = checkpoint.rows;
     this.#rewind(checkpoint);
     await this.#loadKeys(checkpoint);
-    const { info, options } = this.#setup;
-    if (!this.increments) return;
-    const { increment } = checkpoint;
-    const mark = await this.increments.load(increment && checkpoint);
-    this.hasMark = mark !== undefined;
-    const advice = { kind: 'set', option: 'full' } as const;
-    if (mark && !options.sameProject) await checkSameKey(mark, info, 'The mark of the last increment', advice);
-    this.increments.begin(increment);
-    // That of a sealed checkpoint has the next mark.
-    if (increment) return;
-    this.#checkpoint = {
-      ...checkpoint,
-      increment: this.increments.progress,
-      ...(mark?.scope !== undefined && { scope: mark.scope }),
-    };
+    if (companion) this.#checkpoint = await companion.load(checkpoint);
   }
 
   /** Saves a new checkpoint, before the sink touches its target. */
@@ -94,20 +75,19 @@ export class Commits {
   }
 
   /** What the ids of a page's events are made from. The sink has the pages before it. */
-  scopeOf({ scope, partition, parents }: Page<unknown>): EventScope {
-    if (scope !== undefined) return { page: scope };
+  scopeOf(page: Page<unknown>): EventScope {
+    if (page.scope !== undefined) return { page: page.scope };
     const run = this.#checkpoint?.runId ?? this.#unsaved;
-    const page = `${run}/${partition}/${this.#written.begun[partition]?.pages ?? 0}`;
-    // In the next increment, a parent may have another partition, and a row be in another window.
-    if (!this.increments) return { page, rows: `${run}/${partition}` };
-    return { page, rows: `${this.#checkpoint?.scope ?? run}/${JSON.stringify(parents ?? [])}` };
+    const partition = `${run}/${page.partition}`;
+    const rows = this.#setup.companion?.rowScope(this.#checkpoint?.scope ?? run, page) ?? partition;
+    return { page: `${partition}/${this.#written.begun[page.partition]?.pages ?? 0}`, rows };
   }
 
   /** The sink has taken a page. */
   add(page: Page<unknown>): void {
     this.#written = countPage(this.#written, page);
     this.#total = page.total ?? this.#total;
-    this.increments?.add(page);
+    this.#setup.companion?.add(page);
     this.#last = page;
     this.#pace.add(page);
   }
@@ -132,18 +112,18 @@ export class Commits {
 
   /** The rows must be durable before this: only then may the checkpoint refer to them. */
   async #record(sinkPosition: Json, { isSealed = false }: { readonly isSealed?: boolean } = {}): Promise<void> {
+    const { companion } = this.#setup;
     this.#pace.settle();
     if (!this.#checkpoint) return;
-    await this.increments?.prepare?.(this.#checkpoint.runId);
+    const record = await companion?.record(this.#checkpoint, isSealed);
     await this.keys?.save(this.position);
-    const increment = isSealed ? this.increments?.sealed(this.#checkpoint) : this.increments?.progress;
     this.#checkpoint = {
       ...this.#checkpoint,
       position: this.position,
       sinkPosition,
       ...this.#written,
       ...(isSealed && { isSealed }),
-      ...(increment && { increment }),
+      ...record,
     };
     await this.#save(this.#checkpoint);
   }
@@ -163,7 +143,7 @@ export class Commits {
    * @returns how many rows were removed; `undefined` if nothing is committed
    */
   async restart(partition: number, why: 'cursor-refused' | 'rows-moved'): Promise<number | undefined> {
-    const { info, sink } = this.#setup;
+    const { info, sink, companion } = this.#setup;
     const before = this.#checkpoint;
     if (before?.sinkPosition === undefined) return undefined;
     // A walk that reopens can't continue any partition whose pages are sent only once, so all of these start over.
@@ -171,9 +151,9 @@ export class Commits {
     const counted = why === 'rows-moved' ? countMove(before, partition) : before;
     const checkpoint = [...new Set([partition, ...others])].reduce((rest, each) => {
       const sinkPosition = sink.withoutPartition?.(rest.sinkPosition ?? null, each) ?? null;
-      return removePartition(rest, each, sinkPosition);
+      const without = removePartition(rest, each, sinkPosition);
+      return companion?.forget(without, each) ?? without;
     }, counted);
-    this.increments?.begin(checkpoint.increment);
     this.#checkpoint = checkpoint;
     await this.#save(checkpoint);
     this.#resumedRows = Math.min(this.#resumedRows, checkpoint.rows);
@@ -200,17 +180,15 @@ export class Commits {
 
   /** The target is published. */
   async finish(): Promise<void> {
-    const { state, sink, clock } = this.#setup;
+    const { sink, companion, clock } = this.#setup;
     if (!this.#checkpoint) {
       // Without a checkpoint, an unpublished target is removed on failure, so only now are its rows kept.
       this.#emit({ isSealed: true });
       return;
     }
     // In this order: a run that is killed in between finds the sealed checkpoint, and repeats what follows.
-    const { next } = this.#checkpoint.increment ?? {};
-    const { runId, scope = runId } = this.#checkpoint;
-    if (this.increments && next) await state?.save(this.increments.source.markName, { ...next, scope });
-    if (this.increments || !sink.finished) return this.remove();
+    await companion?.published(this.#checkpoint);
+    if (companion || !sink.finished) return this.remove();
     await this.#removeLogs();
     const finishedAt = new Date(clock.now()).toISOString();
     // If that can't be saved, the sealed checkpoint stays: a repeated run completes the target again, and saves it then.
@@ -253,7 +231,7 @@ export class Commits {
 
   /** Frees what it has opened. */
   async close(): Promise<void> {
-    await this.increments?.close?.();
+    await this.#setup.companion?.close();
     await this.keys?.close();
   }
 
@@ -263,8 +241,8 @@ export class Commits {
     return state && ((level) => state.log(level === 0 ? 'keys' : `keys-${String(level)}`));
   }
 
-  /** Where the source records the partitions that it discovers, level by level. */
-  get partitionLog(): PartitionLog['log'] | undefined {
+  /** Where the source records the partitions that its walk finds, level by level. */
+  get partitionLog(): KeyLogs['log'] | undefined {
     const { info, state } = this.#setup;
     if (!state || info.partitions !== Infinity) return undefined;
     return (level) => state.log(level === 1 ? 'partitions' : `partitions-${String(level)}`);

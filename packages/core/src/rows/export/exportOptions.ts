@@ -5,6 +5,7 @@ import type { StatedGap } from '../../totals.js';
 import type { RepeatAction } from '../source/listedKeys.js';
 import type { SourceInfo } from '../source/sourceInfo.js';
 import type { Checkpoint, MadeWith } from './checkpoint.js';
+import type { Companion } from './companion.js';
 import type { OldRows } from './oldRows.js';
 import type { Sink, SinkReport } from '../sink/sink.js';
 import type { StateStore } from '../sink/stateStore.js';
@@ -108,6 +109,7 @@ export interface ExportSetup<T> {
   /** A sink that keeps its own checkpoints has no other state. */
   readonly state: StateStore | undefined;
   readonly options: ExportOptions;
+  readonly companion: Companion | undefined;
   readonly clock: Clock;
 }
 

@@ -11,6 +11,7 @@ import { cancellable, done, type PullIterator } from '../source/cancellable.js';
 import { Commits } from './commits.js';
 import type { ExportOptions, ExportReport, ExportStep } from './exportOptions.js';
 import { guardSink, guardStore, isHanging } from '../sink/guardSink.js';
+import { createIncrements } from './increments/increments.js';
 import type { Release } from '../sink/lockQueue.js';
 import { describeOldRows, doubtOldRows } from './oldRows.js';
 import { openExport, type ExportJob, type OpenExport } from './openExport.js';
@@ -45,7 +46,8 @@ export class ExportRun<T> {
     const guardedSink = guardSink(sink, { ...guard, onCall: reportCalls(info, sink.name, clock) });
     const ofState = { ...guard, onCall: reportCalls(info, sink.name, clock, 'state.') };
     const state = guardedSink.state ?? (options.state && guardStore(options.state, 'The state store', ofState));
-    const setup = { info, sink: guardedSink, state, options, clock };
+    const requested = { info, sink: guardedSink, state, options, clock };
+    const setup = { ...requested, companion: createIncrements(requested) };
     const commits = new Commits(setup);
     this.#job = {
       ...setup,

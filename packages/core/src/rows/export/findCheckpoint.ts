@@ -7,8 +7,8 @@ import { fitSource, type PageSource } from '../source/pageSource.js';
 import type { SourceInfo } from '../source/sourceInfo.js';
 import { isRecord } from '../../values.js';
 import { type Checkpoint, decodeCheckpoint, isCheckpoint } from './checkpoint.js';
+import { checkCompanion, hadCompanion } from './companion.js';
 import type { ExportOptions, ExportSetup } from './exportOptions.js';
-import type { IncrementProgress } from './increments/incrementProgress.js';
 import { msSince, usualResume } from './oldRows.js';
 import type { Sink, SinkReport } from '../sink/sink.js';
 import type { StateStore } from '../sink/stateStore.js';
@@ -37,9 +37,8 @@ type FoundCheckpoint =
  * @throws CheckpointError if it can't be read or has another plan or key; ConfigError if the plan has no identity.
  */
 export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStore): Promise<FoundCheckpoint> {
-  const { source, info, sink, options, clock } = setup;
+  const { source, info, sink, options, clock, companion } = setup;
   const { restart, resumeWithin = usualResume, sameProject = false, newId = randomId, concurrency } = options;
-  const isIncremental = Boolean(options.incremental);
   const target = hashTarget(sink);
   const beginNew = async (warning?: string, dropsOurs = false): Promise<FoundCheckpoint> => {
     return { kind: 'new', checkpoint: await createCheckpoint(setup), warning, dropsOurs };
@@ -52,7 +51,7 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
   const plan = await hashPlan(fitted.source.info, sink, options);
   if (found.finishedAt !== undefined) {
     // After it, there may be more that is new.
-    if (isIncremental || sink.isRefreshed) return beginNew();
+    if (companion || sink.isRefreshed) return beginNew();
     // A finished export is never refused: with another plan or project, or a changed target, it is ignored.
     const isSame = found.planHash === plan.hash && (sameProject || (await hasSameKey(found, info)));
     const finished =
@@ -65,34 +64,15 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
   const tooOld = `The last commit of the interrupted run (${found.savedAt ?? ''}) is too old to resume after. Its ${found.rows} rows are exported again.`;
   // Old rows must not be shown in place of newer ones. Its plan does not matter: nothing of it is visible yet.
   if (sink.isRefreshed && age > resumeWithin) return beginNew(tooOld);
-  // A target of its own for each increment is usual, e.g. a file per day. The mark has not moved, so no row is missed.
-  if (isIncremental && found.increment && found.target !== target)
-    return beginNew(
-      `The last incremental export did not finish. Its target was another one: what it left there is not used. Its ${found.rows} rows are exported again.`,
-    );
-  if ((sink.isRefreshed || found.planHash !== plan.hash) && (await isPublished(found, sink, target))) return beginNew();
+  const isSamePlan = found.planHash === plan.hash;
+  if ((sink.isRefreshed || !isSamePlan) && (await isPublished(found, sink, target))) return beginNew();
+  const whyReplaced = companion?.judge(found, isSamePlan);
+  if (whyReplaced !== undefined) return beginNew(whyReplaced);
   const changedPart = info.isEndless && !sink.state ? findChangedPart(found.settings, plan.settings) : 'watch';
   // What was found before and is not delivered comes with the new settings, too. A file keeps the form that it has.
   const isCarriedOver = changedPart === 'version' || (changedPart === 'form' && sink.delivery === 'at-least-once');
   if (!isCarriedOver) checkPlan(found, plan, sink);
-  if (isIncremental !== (found.increment !== undefined))
-    throw new CheckpointError(
-      `The checkpoint was written by an export that ${isIncremental ? 'was not incremental' : 'was incremental'}.`,
-      { changed: ['incremental'], source: found.source },
-      [{ kind: 'rerun' }, { kind: 'restart' }],
-    );
-  // Its values are of the same type: the plan is the same.
-  if (found.increment && beginsTooLate(found.increment, setup)) {
-    if (sink.isRefreshed)
-      return beginNew(
-        `The last incremental export did not finish, and began later than this one. Its ${found.rows} rows are exported again.`,
-      );
-    throw new CheckpointError(
-      'The checkpoint was written by an incremental export that began later than this one.',
-      { changed: ['incremental'], source: found.source },
-      [{ kind: 'rerun' }, { kind: 'restart' }],
-    );
-  }
+  checkCompanion(companion, found);
   if (found.sinkPosition === undefined && found.target !== target)
     throw new CheckpointError(
       'The state belongs to an export to another target. Give each target a state of its own.',
@@ -146,24 +126,15 @@ async function restartWatch<T>(setup: PlannedSetup<T>, state: StateStore): Promi
   return { kind: 'earlier', checkpoint };
 }
 
-/** Whether an unfinished increment lacks rows that are wanted now: all of them, or those from a value on. */
-function beginsTooLate<T>(found: IncrementProgress, { info, options }: ExportSetup<T>): boolean {
-  const { full = false, from: given } = typeof options.incremental === 'object' ? options.incremental : {};
-  const hasAll = found.isFull === true || (found.from === undefined && !found.parents);
-  if (hasAll || full) return !hasAll;
-  const wanted = given === undefined ? undefined : info.increment?.read(given);
-  if (wanted === undefined) return false;
-  // Without a value, each parent began at its mark.
-  return found.from === undefined || (info.increment?.compare(wanted, found.from) ?? 0) < 0;
-}
-
 /**
  * Whether all rows are where they belong, although the connection was lost before the export could be marked as
  * finished. Only a sink that keeps its own state publishes in one step, with nothing left to complete or clear away.
  */
 async function isPublished<T>(found: Checkpoint, sink: Sink<T>, target: string | undefined): Promise<boolean> {
-  const { isSealed, increment, sinkPosition } = found;
-  if (!sink.state || !isSealed || increment || sinkPosition === undefined || found.target !== target) return false;
+  const { isSealed, sinkPosition } = found;
+  if (!sink.state || !isSealed || sinkPosition === undefined || found.target !== target) return false;
+  // What the next run begins with may not be saved yet.
+  if (hadCompanion(found)) return false;
   return (await sink.finished?.(sinkPosition)) !== undefined;
 }
 

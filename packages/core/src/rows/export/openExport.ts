@@ -177,14 +177,14 @@ function askFirst<T>({ pages, stopPages }: OpenWalk<T>): OpenWalk<T> {
   return { pages: { next }, stopPages };
 }
 
-/** A watch has a log and a lock of its own, and a source that discovers its partitions their log. */
+/** A watch has a log and a lock of its own, and a source whose partitions are found by its walk, their log. */
 function hasState({ isEndless, partitions }: SourceInfo<never>): boolean {
   return isEndless === true || partitions === Infinity;
 }
 
 function choosePages<T>(job: ExportJob<T>): PagesOptions {
-  const { info, sink, options, commits, stopped, clock } = job;
-  const { checkpoint, increments, partitionLog } = commits;
+  const { info, sink, options, commits, companion, stopped, clock } = job;
+  const { checkpoint, partitionLog } = commits;
   // A sink that is not refreshed removes no rows of an earlier run.
   const removesRows = info.partitions === Infinity && sink.isRefreshed;
   return {
@@ -192,10 +192,10 @@ function choosePages<T>(job: ExportJob<T>): PagesOptions {
     concurrency: options.concurrency,
     prefetch: options.prefetch,
     newHistory: chooseHistory(job),
-    since: increments?.since,
+    ...companion?.walk,
     partitionLog: partitionLog && checkpoint && { log: partitionLog, runId: checkpoint.runId },
     requireTotal: options.requireTotal,
-    onShort: removesRows ? (gap) => (commits.parentsGap = gap) : undefined,
+    onShort: removesRows ? (gap) => (commits.planGap = gap) : undefined,
     repeats: commits.keys && (options.repeats ?? 'keep'),
     keys: commits.keys,
     drain: stopped,
@@ -212,17 +212,14 @@ function chooseHistory<T>({ commits, options }: ExportJob<T>): string | undefine
 
 function createContext<T>(job: ExportJob<T>, how: Opening): SinkContext<T> {
   const { info, sink, state, commits, options, clock, cancelled } = job;
-  const { incremental } = options;
   const { uncommitted } = job.source;
-  const { full: isFull = false, from } = typeof incremental === 'object' ? incremental : {};
   return {
     source: info.name,
     schema: info.schema,
     isEndless: info.isEndless ?? false,
     resumeAt: how.resumeAt,
     restart: how.restart ?? false,
-    increment: incremental && (isFull ? 'all' : 'new'),
-    hasMark: commits.hasMark || from !== undefined,
+    ...job.companion?.sink,
     stateFolder: state?.folder,
     log: state && ((name) => state.log(name)),
     recommit: state && commits.recommit,

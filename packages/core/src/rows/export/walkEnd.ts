@@ -22,8 +22,8 @@ export function judgeEnd({ info, options }: ExportSetup<never>, commits: Commits
   if (gap) onWarning?.(otherTotal(info.name, gap, { repeated }).summary);
   else if (repeated > 0 && repeats === 'keep') onWarning?.(repeatedRows(info.name, repeated));
   if (requireTotal) return { isIncomplete: false };
-  // Of parents that are not listed, there are no rows either.
-  const known = gap ?? commits.parentsGap;
+  // Partitions that were not found have no rows either.
+  const known = gap ?? commits.planGap;
   // At `maxRows` nobody knows whether there are more.
   const isCut = (kept ?? rows) >= (info.maxRows ?? Infinity);
   // Rows that come again may stand in place of others, which only a total could tell.

@@ -20,7 +20,7 @@ import { Random } from '../../../../../test/kit/random.js';
 import { temporaryFolder } from '../../../../../test/kit/temporaryFolder.js';
 import { someOf } from '../../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../../scripts/testScope.js';
-import { createIncrements } from '../../../src/rows/export/increments/increments.js';
+import { nameMark } from '../../../src/rows/export/increments/increments.js';
 import { textFormat } from '../../node/textRows.js';
 import { killBeforeEachStep } from './killedAtEnd.js';
 import { killedAtPage } from './killedAtPage.js';
@@ -70,15 +70,8 @@ function kept(...increments: readonly (readonly Entry[])[]): Entry[] {
 
 describe('A5 an incremental export', () => {
   test('has a mark for each source, whatever its page size', () => {
-    const increment = {
-      compare: (a: string, b: string) => a.localeCompare(b),
-      read: (value: string) => value,
-      mark: (latest: string) => latest,
-      wanted: 'a text',
-    };
     const markOf = (identity: string, rowsIdentity?: string): string =>
-      createIncrements({ name: 'rows', identity, rowsIdentity, partitions: 1, increment }, memoryState(), {}).source
-        .markName;
+      nameMark({ name: 'rows', identity, rowsIdentity, partitions: 1 });
     expect(markOf('of a')).not.toBe(markOf('of b'));
     expect(markOf('in pages of 1', 'rows')).toBe(markOf('in pages of 2', 'rows'));
   });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { casesOf } from '../../../../../scripts/testEffort.js';
 import { Random } from '../../../../../test/kit/random.js';
 import { exportTo, memoryState } from '../../../src/index.js';
-import { createIncrements } from '../../../src/rows/export/increments/increments.js';
+import { nameMark } from '../../../src/rows/export/increments/increments.js';
 import { type ZonedCase, zonedCase, type ZonedRow, ZonedTable } from '../../define/zonedTable.js';
 import { serve } from '../../define/servedApi.js';
 import { killedAtPage } from './killedAtPage.js';
@@ -108,7 +108,7 @@ test.each<[string, Partial<ZonedCase>, string]>([
   table.change();
   await run();
   // As an earlier version left it at 06:00.
-  const { markName } = createIncrements(source.info, state, {}).source;
+  const markName = nameMark(source.info);
   const [value, known] = [
     given.type === 'date' ? '2026-03-05' : `2026-03-05T05:59:00${given.type === 'instant' ? 'Z' : ''}`,
     [],

@@ -1,40 +1,23 @@
-import { ConfigError } from '../../../errors.js';
+import { CheckpointError, ConfigError } from '../../../errors.js';
 import { hashOf } from '../../source/fingerprint.js';
-import type { Since } from '../../source/increment.js';
-import type { Page } from '../../source/page.js';
 import type { SourceInfo } from '../../source/sourceInfo.js';
-import type { Checkpoint } from '../checkpoint.js';
-import type { IncrementalOptions } from '../exportOptions.js';
-import { type IncrementProgress, isMark, type ListingMark, type Mark } from './incrementProgress.js';
-import { ListingIncrement, type MarkedSource, maxCommitted, unreadableMarkError } from './listingIncrement.js';
+import type { Companion } from '../companion.js';
+import type { ExportSetup } from '../exportOptions.js';
+import { checkSameKey, hashTarget } from '../findCheckpoint.js';
+import { forgetPartition, type IncrementProgress, isMark, type ListingMark } from './incrementProgress.js';
+import { ListingIncrement, type MarkedSource, unreadableMarkError } from './listingIncrement.js';
 import { ParentIncrements } from './parentIncrements.js';
-import type { StateStore } from '../../sink/stateStore.js';
 
-/** The increment of one export: where it begins, what it has seen, and the mark that it leaves. */
-export interface Increments {
-  readonly source: Pick<MarkedSource, 'markName'>;
-  /**
-   * Loads the mark, for a new export or one that continues. `undefined` if there is none or all rows are wanted anyway.
-   *
-   * @throws CheckpointError if it can't be read.
-   */
-  load(resumed: Pick<Checkpoint, 'runId' | 'increment'> | undefined): Promise<Mark | undefined>;
-  /** Begins a walk, or continues that of a checkpoint. */
-  begin(resumed: IncrementProgress | undefined): void;
-  readonly since: Since;
-  add(page: Page<unknown>): void;
-  /** Makes durable what the next commit relies on. */
-  prepare?(runId: string): Promise<void>;
-  /** For a commit. */
-  readonly progress: IncrementProgress;
-  /** For the commit that seals: with the next mark, unless rows would be missed. */
-  sealed(checkpoint: Pick<Checkpoint, 'runId' | 'key'>): IncrementProgress;
-  close?(): Promise<void>;
-}
-
-/** @throws ConfigError if the source has no increments, or an option is invalid. */
-export function createIncrements(info: SourceInfo<never>, state: StateStore, options: IncrementalOptions): Increments {
-  const { name, increment, isEndless, maxRows, partitions, rowsIdentity, identity } = info;
+/**
+ * The increment of an export; `undefined` if it is not incremental.
+ *
+ * @throws ConfigError if the source has no increments, or an option is invalid.
+ */
+export function createIncrements(setup: Omit<ExportSetup<never>, 'companion'>): Companion | undefined {
+  const { info, state } = setup;
+  const { incremental } = setup.options;
+  if (!incremental || !state) return undefined;
+  const { name, increment, isEndless, maxRows, partitions } = info;
   if (!increment || isEndless)
     throw new ConfigError(
       `${name} can't be exported incrementally: ${isEndless ? 'it never ends' : 'its paging is not bySince'}.`,
@@ -45,61 +28,112 @@ export function createIncrements(info: SourceInfo<never>, state: StateStore, opt
     throw new ConfigError(
       `${name} can't be exported incrementally: its ${partitions} partitions would share a mark, and rows of one would be missed where another is further. Export each partition by itself, or make it a listing for each row of another one.`,
     );
-  const { full = false } = options;
-  if (full && options.from !== undefined) throw new ConfigError('from and full exclude each other.');
-  const from = options.from === undefined ? undefined : increment.read(options.from);
-  if (options.from !== undefined && from === undefined)
-    throw new ConfigError(`from is ${JSON.stringify(options.from.slice(0, 100))}: it must be ${increment.wanted}.`);
-  const markName = `mark-${hashOf([name, rowsIdentity ?? identity])}`;
-  const source = { name, rule: increment, state, markName, from, full };
-  return partitions === Infinity ? new ParentIncrements(source) : new SourceIncrement(source);
+  const { from: given, full = false } = incremental === true ? {} : incremental;
+  if (full && given !== undefined) throw new ConfigError('from and full exclude each other.');
+  const from = given === undefined ? undefined : increment.read(given);
+  if (given !== undefined && from === undefined)
+    throw new ConfigError(`from is ${JSON.stringify(given.slice(0, 100))}: it must be ${increment.wanted}.`);
+  return keepMark(setup, { name, rule: increment, state, markName: nameMark(info), from, full });
 }
 
-/** Of a source that has one mark. */
-class SourceIncrement implements Increments {
-  readonly source: MarkedSource;
-  #mark: ListingMark | undefined;
-  #listing: ListingIncrement;
+/** The name of a source's mark. With other parameters it has another one. */
+export function nameMark({ name, rowsIdentity, identity }: SourceInfo<never>): string {
+  return `mark-${hashOf([name, rowsIdentity ?? identity])}`;
+}
 
-  constructor(source: MarkedSource) {
-    this.source = source;
-    this.#listing = this.#begun(undefined);
-  }
+/** Where the increment of one export begins, what it has seen, and the mark that it leaves. */
+function keepMark({ info, sink, options }: Omit<ExportSetup<never>, 'companion'>, source: MarkedSource): Companion {
+  const { state, markName, from, full } = source;
+  const walked: Walked = info.partitions === Infinity ? new ParentIncrements(source) : walkToOneMark(source);
+  let hasMark = false;
+  return {
+    judge({ increment, target, rows, source: name }, isSamePlan) {
+      if (!increment) return undefined;
+      // A target of its own for each increment is usual, e.g. a file per day. The mark has not moved, so no row is missed.
+      if (target !== hashTarget(sink))
+        return `The last incremental export did not finish. Its target was another one: what it left there is not used. Its ${rows} rows are exported again.`;
+      // In another plan, its values may be of another type.
+      if (!isSamePlan || !lacksRows(increment, source)) return undefined;
+      if (sink.isRefreshed)
+        return `The last incremental export did not finish, and began later than this one. Its ${rows} rows are exported again.`;
+      throw new CheckpointError(
+        'The checkpoint was written by an incremental export that began later than this one.',
+        { changed: ['incremental'], source: name },
+        [{ kind: 'rerun' }, { kind: 'restart' }],
+      );
+    },
+    async load(checkpoint) {
+      const { increment } = checkpoint;
+      const mark = await walked.load(increment && checkpoint);
+      hasMark = mark !== undefined;
+      const advice = { kind: 'set', option: 'full' } as const;
+      if (mark && !options.sameProject) await checkSameKey(mark, info, 'The mark of the last increment', advice);
+      walked.begin(increment);
+      // The record of a sealed checkpoint has the next mark.
+      if (increment) return checkpoint;
+      const { scope } = mark ?? {};
+      const record = { increment: await walked.record(checkpoint, false), ...(scope !== undefined && { scope }) };
+      return { ...checkpoint, ...record };
+    },
+    get walk() {
+      return { since: walked.since };
+    },
+    get sink() {
+      return { increment: full ? 'all' : 'new', hasMark: hasMark || from !== undefined } as const;
+    },
+    // In the next increment, a parent may have another partition, and a row be in another window.
+    rowScope: (scope, { parents = [] }) => `${scope}/${JSON.stringify(parents)}`,
+    add: (page) => walked.add(page, page.increment),
+    record: async (run, isSealed) => ({ increment: await walked.record(run, isSealed) }),
+    forget({ increment, ...checkpoint }, partition) {
+      const rest = increment && forgetPartition(increment, partition);
+      walked.begin(rest);
+      return { ...checkpoint, ...(rest && { increment: rest }) };
+    },
+    async published({ increment, runId, scope = runId }) {
+      if (increment?.next) await state.save(markName, { ...increment.next, scope });
+    },
+    close: () => walked.close(),
+  };
+}
 
-  async load(): Promise<Mark | undefined> {
-    const { state, markName, full, rule } = this.source;
-    const record = full ? undefined : await state.load(markName);
-    if (record === undefined) return undefined;
-    if (!isMark(record) || rule.read(record.value) === undefined) throw unreadableMarkError();
-    this.#mark = record;
-    return record;
-  }
+/** Whether an unfinished increment lacks rows that are wanted now: all of them, or those from a value on. */
+function lacksRows(found: IncrementProgress, { from, full, rule }: MarkedSource): boolean {
+  const hasAll = found.isFull === true || (found.from === undefined && !found.parents);
+  if (hasAll || full) return !hasAll;
+  // Without a value, each parent began at its mark.
+  return from !== undefined && (found.from === undefined || rule.compare(from, found.from) < 0);
+}
 
-  begin(resumed: IncrementProgress | undefined): void {
-    this.#listing = this.#begun(resumed);
-  }
+type Walked = Pick<ParentIncrements, 'load' | 'begin' | 'since' | 'add' | 'record' | 'close'>;
 
-  get since(): Since {
-    return this.#listing.since;
-  }
-
-  add({ increment, isIncomplete }: Page<unknown>): void {
-    if (isIncomplete) this.#listing.stay();
-    if (increment) this.#listing.add(increment);
-  }
-
-  get progress(): IncrementProgress {
-    const { progress, recent } = this.#listing;
-    return recent.length > maxCommitted ? progress : { ...progress, recent: [...recent] };
-  }
-
-  sealed({ key }: Pick<Checkpoint, 'key'>): IncrementProgress {
-    const { progress, next } = this.#listing;
-    return { ...progress, ...(next && { next: { v: 1, source: this.source.name, ...next, ...(key && { key }) } }) };
-  }
-
-  #begun(resumed: IncrementProgress | undefined): ListingIncrement {
-    const { rule, from } = this.source;
-    return new ListingIncrement(rule, { mark: this.#mark, from }, resumed);
-  }
+/** The same for a source that has one mark. */
+function walkToOneMark({ name, rule, state, markName, from, full }: MarkedSource): Walked {
+  let mark: ListingMark | undefined;
+  let listing = new ListingIncrement(rule, { mark, from }, undefined);
+  return {
+    async load() {
+      const record = full ? undefined : await state.load(markName);
+      if (record === undefined) return undefined;
+      if (!isMark(record) || rule.read(record.value) === undefined) throw unreadableMarkError();
+      mark = record;
+      return record;
+    },
+    begin(resumed) {
+      listing = new ListingIncrement(rule, { mark, from }, resumed);
+    },
+    get since() {
+      return listing.since;
+    },
+    add({ isIncomplete }, increment) {
+      if (isIncomplete) listing.stay();
+      if (increment) listing.add(increment);
+    },
+    async record({ key }, isSealed) {
+      const { progress, recent, next } = listing;
+      if (!isSealed) return listing.committed(recent.length);
+      return { ...progress, ...(next && { next: { v: 1, source: name, ...next, ...(key && { key }) } }) };
+    },
+    close: () => Promise.resolve(),
+  };
 }

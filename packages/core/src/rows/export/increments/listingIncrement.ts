@@ -14,7 +14,7 @@ export interface MarkedSource extends IncrementalOptions {
 }
 
 /** A commit with more rows would take long. After a kill they come again with the next increment. */
-export const maxCommitted = 1_000;
+const maxCommitted = 1_000;
 
 /** Where the increment of one listing begins. */
 interface ListingStart {
@@ -80,7 +80,12 @@ export class ListingIncrement {
     for (const row of this.#from(settled, rows)) this.#recent.push(row);
   }
 
-  /** For a commit, without `recent`. */
+  /** For a commit that has so many exported rows in all: with those of this listing, unless they are too many. */
+  committed(rows: number): ListingProgress {
+    return rows > maxCommitted ? this.#progress : { ...this.#progress, recent: [...this.#recent] };
+  }
+
+  /** For the commit that seals. */
   get progress(): ListingProgress {
     return this.#progress;
   }

@@ -1,5 +1,5 @@
 import { CheckpointError, SluiceError } from '../../../errors.js';
-import type { Increment, Since, WalkedWindow } from '../../source/increment.js';
+import type { Increment, PageIncrement, Since, WalkedWindow } from '../../source/increment.js';
 import type { Page } from '../../source/page.js';
 import type { StateLog } from '../../../stateLog.js';
 import { isList, isRecord } from '../../../values.js';
@@ -13,11 +13,11 @@ import {
   type Mark,
   type ParentsMark,
 } from './incrementProgress.js';
-import { ListingIncrement, type MarkedSource, maxCommitted, unreadableMarkError } from './listingIncrement.js';
+import { ListingIncrement, type MarkedSource, unreadableMarkError } from './listingIncrement.js';
 
 /** The increment of a source that has a listing for each parent, and a mark for each. Its windows share the mark. */
 export class ParentIncrements {
-  readonly source: MarkedSource;
+  readonly #source: MarkedSource;
   #marks: ParentMarks | undefined;
   /** What holds for all parents. */
   #start: Pick<IncrementProgress, 'from' | 'isFull'> = {};
@@ -31,11 +31,16 @@ export class ParentIncrements {
   #ended: MarkedParent[] = [];
 
   constructor(source: MarkedSource) {
-    this.source = source;
+    this.#source = source;
   }
 
+  /**
+   * Loads the marks, for a new export or one that continues. `undefined` if there are none or all rows are wanted anyway.
+   *
+   * @throws CheckpointError if they can't be read.
+   */
   async load(resumed: Pick<Checkpoint, 'runId' | 'increment'> | undefined): Promise<Mark | undefined> {
-    const { state, markName, full: isFull = false, rule } = this.source;
+    const { state, markName, full: isFull = false, rule } = this.#source;
     const record = await state.load(markName).catch((error: unknown) => {
       if (isFull) return undefined;
       throw error;
@@ -49,7 +54,7 @@ export class ParentIncrements {
   }
 
   begin(resumed: IncrementProgress | undefined): void {
-    const { from, full = false } = this.source;
+    const { from, full = false } = this.#source;
     this.#start = resumed ?? { ...(from !== undefined && { from }), ...(full && { isFull: true }) };
     this.#resumed = new Map(Object.entries(resumed?.parents ?? {}).map(([partition, at]) => [Number(partition), at]));
     this.#open.clear();
@@ -66,7 +71,7 @@ export class ParentIncrements {
     };
   }
 
-  add({ increment, isIncomplete, partition, endsPartition }: Page<unknown>): void {
+  add({ isIncomplete, partition, endsPartition }: Page<unknown>, increment: PageIncrement | undefined): void {
     const window = this.#windows.get(partition);
     const last = window?.last ?? partition;
     const open = this.#open.get(last);
@@ -84,36 +89,23 @@ export class ParentIncrements {
     if (isIncomplete) this.#ended.push(...(this.#marks?.below(parent) ?? []));
   }
 
-  async prepare(runId: string): Promise<void> {
-    if (this.#ended.length === 0) return;
-    await this.#marks?.add(runId, this.#ended);
+  /** For a commit, which may rely on the marks of the parents whose listings have ended. */
+  async record({ runId, key }: Pick<Checkpoint, 'runId' | 'key'>, isSealed: boolean): Promise<IncrementProgress> {
+    if (this.#ended.length > 0) await this.#marks?.add(runId, this.#ended);
     this.#ended = [];
-  }
-
-  get progress(): IncrementProgress {
+    const records = this.#marks?.records ?? 0;
     const { from, isFull } = this.#start;
-    const open = [...this.#open].map(([partition, { listing }]) => ({ partition, listing }));
-    const isLong = open.reduce((sum, { listing }) => sum + listing.recent.length, 0) > maxCommitted;
-    const parents = [
-      ...this.#resumed,
-      ...open.map(({ partition, listing: { progress, recent } }): [number, ListingProgress] => [
-        partition,
-        isLong ? progress : { ...progress, recent: [...recent] },
-      ]),
-    ];
+    const open = [...this.#open];
+    const rows = open.reduce((sum, [, { listing }]) => sum + listing.recent.length, 0);
+    const begun = open.map(([partition, { listing }]) => [partition, listing.committed(rows)] as const);
     return {
       ...(from !== undefined && { from }),
       moves: true,
       ...(isFull && { isFull }),
-      parents: Object.fromEntries(parents),
-      ...(this.#marks && { records: this.#marks.records }),
+      parents: Object.fromEntries([...this.#resumed, ...begun]),
+      records,
+      ...(isSealed && { next: { v: 2, source: this.#source.name, run: runId, records, ...(key && { key }) } }),
     };
-  }
-
-  sealed({ runId, key }: Pick<Checkpoint, 'runId' | 'key'>): IncrementProgress {
-    const { records = 0, ...progress } = this.progress;
-    const next = { v: 2, source: this.source.name, run: runId, records, ...(key && { key }) } as const;
-    return { ...progress, records, next };
   }
 
   async close(): Promise<void> {
@@ -126,7 +118,7 @@ export class ParentIncrements {
     const open = window && this.#open.get(last);
     if (open) return open.listing;
     const start = { mark: this.#markOf(parent), from: this.#start.from, until: window?.until };
-    const listing = new ListingIncrement(this.source.rule, start, this.#resumed.get(last));
+    const listing = new ListingIncrement(this.#source.rule, start, this.#resumed.get(last));
     this.#resumed.delete(last);
     this.#open.set(last, { parent, listing });
     return listing;
