@@ -100,6 +100,8 @@ const withoutOptions: Readonly<Record<string, string>> = {
     'joinTotals',
     'inWords',
     'isRecord',
+    'isCount',
+    'isPlain',
     'tryParseJson',
     'checkRow',
     'fieldReader',

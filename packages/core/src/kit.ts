@@ -130,4 +130,5 @@ export type { Advice, Fault } from './errors.js';
 
 // Options and values
 export { checkCount, checkOptions, checkText, hintFor, nearestName } from './checks.js';
-export { inWords, isRecord, parseJson as tryParseJson, shownText } from './values.js';
+export { isPlain } from './json.js';
+export { inWords, isCount, isRecord, parseJson as tryParseJson, shownText } from './values.js';

@@ -1,7 +1,6 @@
 import { ConfigError } from '@sluice/core';
-import { hintFor, isRecord, nearestName, pickGap, tryParseJson } from '@sluice/core/kit';
+import { hintFor, isCount, isRecord, nearestName, pickGap, tryParseJson } from '@sluice/core/kit';
 import type { Redis } from 'ioredis';
-import { isCount } from '../foreignData.js';
 import type { RunGaps } from '../run/run.js';
 
 /** A run that workers know of. */

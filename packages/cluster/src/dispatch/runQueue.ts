@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { ConfigError } from '@sluice/core';
-import { isRecord, tryParseJson } from '@sluice/core/kit';
+import { isCount, isRecord, tryParseJson } from '@sluice/core/kit';
 import { Queue, type JobsOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { ProgressHints } from '../run/run.js';
-import { isCount } from '../foreignData.js';
 
 /** What BullMQ stores of a job. Nobody relies on it: a job is a hint that a partition may need work. */
 export interface PartitionJob {

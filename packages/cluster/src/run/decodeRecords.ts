@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { ConfigError, type Position } from '@sluice/core';
-import { isRecord } from '@sluice/core/kit';
-import { isCount } from '../foreignData.js';
+import { isCount, isRecord } from '@sluice/core/kit';
 import type { PlanPiece, RunHeader } from './run.js';
 
 /** The version of all records of a folder. */

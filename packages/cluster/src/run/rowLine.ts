@@ -1,5 +1,5 @@
 import { SinkError } from '@sluice/core';
-import { isRecord } from '@sluice/core/kit';
+import { isPlain, isRecord } from '@sluice/core/kit';
 import type { StoredRow } from './run.js';
 
 /**
@@ -78,11 +78,4 @@ function tagOf(record: Record<string, unknown>): string | undefined {
 function kindOf(value: unknown): string {
   if (typeof value !== 'object') return `a ${typeof value}`;
   return value instanceof Date ? 'an invalid date' : 'an object of a class';
-}
-
-/** Whether a value is an object without a class, from any realm. */
-function isPlain(value: unknown): value is Record<string, unknown> {
-  if (!isRecord(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

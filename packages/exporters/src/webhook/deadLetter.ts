@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isRecord, tryParseJson } from '@sluice/core/kit';
+import { isCount, isRecord, tryParseJson } from '@sluice/core/kit';
 import { escapeLineEnds } from '../toJson.js';
 
 /** A record that the endpoint refused. */
@@ -46,7 +46,7 @@ export function decodeDeadLetter(line: Buffer): FiledLetter | undefined {
   if (!/^[\x21-\x7e]+$/.test(id) || typeof run !== 'string') return undefined;
   if (key !== null && typeof key !== 'string') return undefined;
   if (status !== null && typeof status !== 'number') return undefined;
-  if (typeof attempts !== 'number' || !Number.isSafeInteger(attempts) || attempts < 0) return undefined;
+  if (!isCount(attempts)) return undefined;
   return { letter: { id, key, attempts, status, answer, at, record }, run };
 }
 

@@ -1,4 +1,5 @@
 import { CheckpointError } from '@sluice/core';
+import { isCount } from '@sluice/core/kit';
 import type { LettersPosition } from './deadLetterFile.js';
 import type { Outgoing } from './outgoing.js';
 
@@ -34,13 +35,9 @@ export function decodeWebhookPosition(sinkPosition: unknown): WebhookPosition {
   const found = (sinkPosition ?? {}) as Partial<WebhookPosition> & { readonly next?: number };
   // Versions that committed what was delivered had one number. They must not read what has two: they would lose records.
   const { settled = found.next, end = settled, dead, letters } = found;
-  if (isNumber(settled) && isNumber(end) && isNumber(dead) && letters !== undefined)
+  if (isCount(settled) && isCount(end) && isCount(dead) && letters !== undefined)
     return { settled, end, dead, letters };
   throw new CheckpointError('The checkpoint does not say how far the forward got.', {}, [{ kind: 'restart' }]);
-}
-
-function isNumber(value: unknown): value is number {
-  return Number.isSafeInteger(value);
 }
 
 /** A page in the spool. */

@@ -1,4 +1,5 @@
 import { ConfigError, SinkError } from '@sluice/core';
+import { isCount } from '@sluice/core/kit';
 import type { TableName } from './database.js';
 
 /** How many rows an export may remove: a share of those that the table has, or a number of rows from 1 on. */
@@ -10,7 +11,7 @@ export const usualMaxRemoved: MaxRemoved = '50%';
 /** @throws ConfigError unless it is `N%`, a share below 1, or a whole number of rows. */
 export function checkMaxRemoved(given: unknown): void {
   const share = readShare(given);
-  if (share === undefined ? Number.isSafeInteger(given) && Number(given) >= 0 : share >= 0 && share <= 1) return;
+  if (share === undefined ? isCount(given) : share >= 0 && share <= 1) return;
   throw new ConfigError(
     (option = 'maxRemoved') =>
       `${option} is ${String(given)}: it must be a share from 0% to 100%, as 50% or 0.5, or a whole number of rows.`,
