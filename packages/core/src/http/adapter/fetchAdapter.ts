@@ -77,7 +77,7 @@ async function readBytes(
       const { done, value } = await reader.read().catch((error: unknown) => {
         throw new AdapterFault('cut-body', codeOf(error));
       });
-      if (done) return joined(chunks, bytes);
+      if (done) return new Uint8Array(await new Blob(chunks).arrayBuffer());
       bytes += value.length;
       if (bytes > maxBytes) throw new AdapterFault('too-large');
       chunks.push(value);
@@ -87,16 +87,6 @@ async function readBytes(
     reader.cancel().catch(() => undefined);
     throw error;
   }
-}
-
-function joined(chunks: readonly Uint8Array<ArrayBuffer>[], length: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }
 
 /** The code that some platforms give in the error's cause. */

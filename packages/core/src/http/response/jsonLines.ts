@@ -22,15 +22,8 @@ export class JsonLineError extends Error {
  * @see https://jsonlines.org
  */
 export function parseJsonLines(text: string): readonly unknown[] {
-  const documents: unknown[] = [];
-  for (let from = 0, line = 1; from < text.length; line += 1) {
-    const end = text.indexOf('\n', from);
-    const written = text.slice(from, end === -1 ? undefined : end);
-    if (/\S/.test(written)) documents.push(parse(written, line, end === -1));
-    if (end === -1) break;
-    from = end + 1;
-  }
-  return documents;
+  const lines = text.split('\n');
+  return lines.flatMap((line, nth) => (/\S/.test(line) ? [parse(line, nth + 1, nth === lines.length - 1)] : []));
 }
 
 function parse(written: string, line: number, isCut: boolean): unknown {
