@@ -47,8 +47,6 @@ export interface Sender {
   readonly name: string;
   /** Resolves when the endpoint accepted the message (2xx); rejects with a `SluiceError` otherwise, after retries. */
   send(message: Message): Promise<Receipt>;
-  /** Ms until a pause ends that the endpoint asked for. */
-  readonly pausedFor: number;
   /** Redacts these texts, too, from now on, e.g. a secret that replaces another one. */
   hide(secrets: readonly string[]): void;
   /** Closes the connections and ends pending requests with a `NetworkError`. */
@@ -126,9 +124,6 @@ export function createSender(options: SenderOptions): Sender {
         throw SluiceError.is(error) ? Object.assign(error, { fault: 'endpoint' satisfies Fault }) : error;
       });
       return { status, attempts };
-    },
-    get pausedFor() {
-      return limiter.state.pausedFor;
     },
     hide,
     close() {

@@ -10,7 +10,6 @@ test('W3 each attempt is signed anew, with its own time and the same id', async 
   const stamped: Readonly<Record<string, string>>[] = [];
   const sender: Sender = {
     name: 'The endpoint',
-    pausedFor: 0,
     hide: () => undefined,
     close: () => Promise.resolve(),
     send({ headers }) {
