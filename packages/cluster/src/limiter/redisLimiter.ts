@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { systemClock, type Clock, type Limit } from '@sluice/core';
+import { systemClock, type Limit } from '@sluice/core';
 import { checkOptions, type Limiter } from '@sluice/core/kit';
 import type { Redis } from 'ioredis';
 import { encodeLimits } from './decodeLimits.js';
@@ -28,7 +28,6 @@ export interface RedisLimiterOptions {
   readonly waitForRedis?: number;
   /** Longest pause in ms that an API may cause for all processes. Default: a day. */
   readonly maxPause?: number;
-  readonly clock?: Clock;
 }
 
 /** A limiter that {@link redisLimiter} made. */
@@ -60,9 +59,8 @@ export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
     defaultLimits: true,
     waitForRedis: true,
     maxPause: true,
-    clock: true,
   });
-  const { url, name, limits = [], defaultLimits = [], clock = systemClock } = options;
+  const { url, name, limits = [], defaultLimits = [] } = options;
   const { waitForRedis = 30_000, maxPause = 86_400_000 } = options;
   checkRedisUrl(url);
   const all = [limits].flat();
@@ -70,7 +68,7 @@ export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
     name,
     limits: encodeLimits(all),
     defaultLimits: encodeLimits([defaultLimits].flat()),
-    clock,
+    clock: systemClock,
     waitForBook: waitForRedis,
     maxPause,
     concurrency: Math.min(...all.map(({ concurrency = Infinity }) => concurrency)),
