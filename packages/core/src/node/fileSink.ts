@@ -178,7 +178,7 @@ async function openTarget(
       await order.clear();
       order.begin();
     } else if (resumeAt.isSealed) {
-      await file.resumeSealed(decodeFilePosition(resumeAt.sinkPosition), decodeCopied(resumeAt.sinkPosition));
+      await file.resumeSealed?.(decodeFilePosition(resumeAt.sinkPosition), decodeCopied(resumeAt.sinkPosition));
       await order.clear();
     } else {
       // Everything is checked before anything is changed.
@@ -245,7 +245,7 @@ class FileWriter<T> implements SinkWriter<T> {
   }
 
   async close(): Promise<SinkReport> {
-    const bytes = await this.#unlessDamaged(this.#file.publish());
+    const bytes = await this.#unlessDamaged(this.#file.publish?.() ?? Promise.resolve(this.#file.size));
     // The file is published: that a leftover can't be removed is not an error of the export.
     await this.#order.close().catch(() => undefined);
     return { target: this.#file.path, bytes };

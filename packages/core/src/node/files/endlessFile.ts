@@ -31,7 +31,6 @@ const maxRotations = 10;
  */
 export class EndlessFile implements TargetFile {
   readonly path: string;
-  readonly copied = startOfFile;
   readonly #fs: FileSystem;
   readonly #options: EndlessFileOptions;
   #file: AppendFile | undefined;
@@ -109,11 +108,6 @@ export class EndlessFile implements TargetFile {
     } finally {
       await file.close();
     }
-  }
-
-  /** It was never sealed. */
-  resumeSealed(sinkPosition: FilePosition): Promise<void> {
-    return this.resume(sinkPosition);
   }
 
   async cut(): Promise<void> {
@@ -240,16 +234,6 @@ export class EndlessFile implements TargetFile {
       await file.close().catch(() => undefined);
       throw error;
     }
-  }
-
-  /** Never called: an endless file is suspended. */
-  publish(): Promise<number> {
-    return Promise.resolve(this.size);
-  }
-
-  /** It may be followed by other programs, so it keeps its name. */
-  setAside(): Promise<undefined> {
-    return Promise.resolve(undefined);
   }
 
   async abandon(isResumable: boolean): Promise<boolean> {

@@ -75,7 +75,7 @@ export class OrderedPartitionWriter {
   async flush(): Promise<Json> {
     this.#commits += 1;
     for (const [partition, blocks] of this.#blocks) await this.#append(partition, await blocks.takeCompressed());
-    const { copied } = this.#file;
+    const { copied = startOfFile } = this.#file;
     const [sinkPosition, segments, waiting] = await settleAll([
       this.#file.flush(),
       this.#flushSegments(),
@@ -146,9 +146,9 @@ export class OrderedPartitionWriter {
    *
    * @param path of the file or a segment.
    */
-  setAside(path: string): Promise<string | undefined> {
+  async setAside(path: string): Promise<string | undefined> {
     const segment = [...this.#waiting.values()].find(({ file }) => file?.path === path);
-    return (segment?.file ?? this.#file).setAside();
+    return (segment?.file ?? this.#file).setAside?.();
   }
 
   /** Removes the waiting rows of this run and earlier ones. */

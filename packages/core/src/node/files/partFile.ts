@@ -9,14 +9,14 @@ import { settleAll } from './settleAll.js';
 /** What to do if the final name is taken. */
 export type IfExists = 'fail' | 'overwrite' | 'append';
 
-/** A file for rows that is published when it is complete, or never ends. */
+/** A file for rows. One that never ends has its final name from the start, and lacks what a complete one needs. */
 export interface TargetFile {
   readonly path: string;
   readonly size: number;
   /** The end of the file. */
   readonly sinkPosition: FilePosition;
   /** The end of what it had before its first row: a copy of the file that it replaces. */
-  readonly copied: FilePosition;
+  readonly copied?: FilePosition;
   /** Refuses what `create` would refuse, without changes. */
   check(restart: boolean): Promise<void>;
   /** Begins a new file. `restart` replaces one that an earlier run left. */
@@ -24,7 +24,7 @@ export interface TargetFile {
   /** Resumes at a position from `flush`. The file is unchanged until `cut`. */
   resume(sinkPosition: FilePosition, copied?: FilePosition): Promise<void>;
   /** Resumes a complete file. Only the disk shows how far the last run got with publishing it. */
-  resumeSealed(sinkPosition: FilePosition, copied?: FilePosition): Promise<void>;
+  resumeSealed?(sinkPosition: FilePosition, copied?: FilePosition): Promise<void>;
   /** Removes what follows the position from which it resumes. */
   cut(): Promise<void>;
   /** Adds to the end; durable after the next `flush`. */
@@ -32,9 +32,9 @@ export interface TargetFile {
   /** Makes all appended bytes durable; resolves to the position to resume from. */
   flush(): Promise<FilePosition>;
   /** Gives the file its final name; resolves to its size. */
-  publish(): Promise<number>;
+  publish?(): Promise<number>;
   /** Renames a file that somebody else changed; resolves to its new name. */
-  setAside(): Promise<string | undefined>;
+  setAside?(): Promise<string | undefined>;
   /**
    * Closes the file, and removes it unless it can be resumed. Resolves to whether it was kept.
    *
