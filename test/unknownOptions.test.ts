@@ -82,6 +82,7 @@ const withoutOptions: Readonly<Record<string, string>> = {
     'sign',
     'decodeFilePosition',
     'withPath',
+    'splitLines',
     'readLines',
     'readPieces',
     'readBytes',

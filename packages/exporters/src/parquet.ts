@@ -27,6 +27,7 @@ import {
   type FileTarget,
   nodeFileSystem,
   PartFile,
+  splitLines,
 } from '@sluice/core/node';
 import { encodeParquet, type InexactColumns, loadParquetLibrary } from './parquet/encodeParquet.js';
 import { typedRowFormat } from './parquet/stagedRows.js';
@@ -259,17 +260,8 @@ class CommittedRows<T> {
     if (!this.#end) throw new SinkError(`${this.#file} is not complete.`);
     const file = await AppendFile.reopen(this.#fs, `${this.#file}.part`, this.#end);
     try {
-      let rest = Buffer.alloc(0);
-      for await (const piece of file.read()) {
-        const bytes = Buffer.concat([rest, piece]);
-        let from = 0;
-        // Line by line, since the text of a line without other characters than ASCII takes half the memory.
-        for (let end = bytes.indexOf('\n'); end >= 0; end = bytes.indexOf('\n', from)) {
-          yield bytes.toString('utf8', from, end);
-          from = end + 1;
-        }
-        rest = bytes.subarray(from);
-      }
+      // Line by line, since the text of a line without other characters than ASCII takes half the memory.
+      for await (const { bytes } of splitLines(file.read())) yield bytes.toString();
     } finally {
       await file.close();
     }

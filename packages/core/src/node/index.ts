@@ -20,7 +20,7 @@ export type { LockHolder } from './folderLock.js';
 export { nodeFileSystem, type FileRights, type FileSystem, type WritableFile } from './files/fileSystem.js';
 export { AppendFile, decodeFilePosition, type FilePosition } from './files/appendFile.js';
 export { withPath } from './files/diskFault.js';
-export { readLines, readPieces, readBytes, withFile, readWhole, type FileLine } from './files/readFile.js';
+export { readLines, readPieces, readBytes, splitLines, withFile, readWhole, type FileLine } from './files/readFile.js';
 export { PartFile } from './files/partFile.js';
 
 // Addresses

@@ -80,16 +80,24 @@ const lineFeed = 10;
  * Yields the lines in the first bytes of a file, or those from a position on, at which one begins. Only a line feed ends
  * a line.
  */
-export async function* readLines(
+export function readLines(
   file: WritableFile,
   path: string,
   bytes = Infinity,
   from = 0,
 ): AsyncGenerator<FileLine, undefined, undefined> {
+  return splitLines(readPieces(file, path, bytes, from), from);
+}
+
+/** The same of pieces that are read otherwise. Each may be overwritten by the next one. */
+export async function* splitLines(
+  pieces: AsyncIterable<Uint8Array>,
+  from = 0,
+): AsyncGenerator<FileLine, undefined, undefined> {
   let rest: Buffer[] = [];
   let start = from;
   let at = from;
-  for await (const piece of readPieces(file, path, bytes, from)) {
+  for await (const piece of pieces) {
     let first = 0;
     for (let to = piece.indexOf(lineFeed); to !== -1; to = piece.indexOf(lineFeed, first)) {
       const end = at + to + 1;
