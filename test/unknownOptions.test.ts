@@ -87,6 +87,8 @@ const withoutOptions: Readonly<Record<string, string>> = {
     'readPieces',
     'readBytes',
     'withFile',
+    'writeWhole',
+    'unlessAbsent',
     'readWhole',
     'amountOf',
     'tokenPropertiesOf',

@@ -32,7 +32,11 @@ export const mutantList: readonly Mutant[] = [
     ],
   ]),
   ...inFile('packages/core/src/node/files/wholeFile.ts', [
-    ['a record is renamed before its bytes are durable', "    await withPath(file.sync(), known, 'written');\n", ''],
+    [
+      'a record gets its name before its bytes are durable, in a state or a run',
+      "    await withPath(file.sync(), known, 'written');\n",
+      '',
+    ],
   ]),
   ...inFile('packages/core/src/node/fileState.ts', [
     [
@@ -501,11 +505,6 @@ export const mutantList: readonly Mutant[] = [
       'the record of a commit has no durable name',
       "    if (isFree) await withPath(fileSystem.syncFolder(dirname(path)), path, 'written');\n",
       '',
-    ],
-    [
-      'a record gets its name before its bytes are durable',
-      '    await file.append(text);\n    await file.flush();',
-      '    await file.append(text);',
     ],
   ]),
   ...inFile('packages/cluster/src/run/folderClaim.ts', [

@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { ConfigError, SluiceError } from '@sluice/core';
-import { AppendFile, withPath, readPieces, withFile, readWhole, type FileSystem } from '@sluice/core/node';
+import {
+  readPieces,
+  readWhole,
+  unlessAbsent,
+  withFile,
+  withPath,
+  writeWhole,
+  type FileSystem,
+} from '@sluice/core/node';
 
 /** Reads a record, which is plain JSON; `undefined` if there is none. @throws SinkError, ConfigError if it is damaged. */
 export async function readRecord(fileSystem: FileSystem, path: string): Promise<unknown> {
@@ -42,13 +50,8 @@ export async function publish(fileSystem: FileSystem, temporary: string, path: s
 
 /** Creates a file, which must not exist, with durable bytes. Its name is not durable yet. */
 export async function writeDurably(fileSystem: FileSystem, path: string, text: string): Promise<void> {
-  const file = await AppendFile.create(fileSystem, path);
-  try {
-    await file.append(text);
-    await file.flush();
-  } finally {
-    await file.close();
-  }
+  // Whoever may read the folder can ask how far a run is.
+  await withPath(writeWhole(fileSystem, path, [Buffer.from(text)], path, 'new'), path, 'created');
 }
 
 /** Gives a file a second name; returns whether that was free. */
@@ -67,12 +70,7 @@ export async function linkIfFree(fileSystem: FileSystem, from: string, to: strin
 
 /** The names in a folder; none if there is no folder. */
 export async function listNames(fileSystem: FileSystem, path: string): Promise<readonly string[]> {
-  try {
-    return await withPath(fileSystem.list(path), path, 'inspected');
-  } catch (error) {
-    if (failedWith(error, 'ENOENT')) return [];
-    throw error;
-  }
+  return (await withPath(unlessAbsent(fileSystem.list(path)), path, 'inspected')) ?? [];
 }
 
 /** Makes a folder with a durable name, unless it exists. */

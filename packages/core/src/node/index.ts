@@ -17,11 +17,18 @@ export { fileState, type FileState, type FileStateOptions } from './fileState.js
 export type { LockHolder } from './folderLock.js';
 
 // The disk
-export { nodeFileSystem, type FileRights, type FileSystem, type WritableFile } from './files/fileSystem.js';
+export {
+  nodeFileSystem,
+  unlessAbsent,
+  type FileRights,
+  type FileSystem,
+  type WritableFile,
+} from './files/fileSystem.js';
 export { AppendFile, decodeFilePosition, type FilePosition } from './files/appendFile.js';
 export { withPath } from './files/diskFault.js';
 export { readLines, readPieces, readBytes, splitLines, withFile, readWhole, type FileLine } from './files/readFile.js';
 export { PartFile } from './files/partFile.js';
+export { writeWhole } from './files/wholeFile.js';
 
 // Addresses
 export { addressGuard, type AddressGuardOptions, type UrlGuard } from './addresses/addressGuard.js';

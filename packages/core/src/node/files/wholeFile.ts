@@ -3,9 +3,10 @@ import { withPath } from './diskFault.js';
 import type { FileSystem, WritableFile } from './fileSystem.js';
 
 /**
- * Writes a new file that only its owner can read, and makes its bytes, not its name, durable. A failed write is removed.
+ * Writes a new file, and makes its bytes, not its name, durable. A failed write is removed.
  *
  * @param known its name in errors, if that differs from `path`.
+ * @param mode `private`, the default: only its owner can read it.
  * @returns its size in bytes
  */
 export async function writeWhole(
@@ -13,8 +14,9 @@ export async function writeWhole(
   path: string,
   blocks: Iterable<Uint8Array>,
   known = path,
+  mode: 'new' | 'private' = 'private',
 ): Promise<number> {
-  const file = await fileSystem.open(path, 'private');
+  const file = await fileSystem.open(path, mode);
   let bytes = 0;
   try {
     for (const block of blocks) {
