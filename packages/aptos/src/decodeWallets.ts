@@ -32,7 +32,7 @@ const lists = ['ownerAddresses', 'includeCollections', 'excludeCollections'] as 
 const list = { type: 'array', items: { type: 'string' } };
 const count = { type: 'integer' };
 const properties = {
-  ownerAddresses: list,
+  ownerAddresses: { ...list, flag: 'owner', fileFlag: 'owners-file' },
   includeCollections: list,
   excludeCollections: list,
   ownersPerRequest: count,

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError } from 'commander';
-import { type Invocation, noConfig } from './config/config.js';
+import { type Config, type Invocation, noConfig } from './config/config.js';
 import { type Environment, processEnvironment } from './environment/environment.js';
 import { EarlyEnd, exitCodes, Interruption } from './errors/errors.js';
 import { refuseSecretArguments } from './input/secretVariables.js';
 import { addOptions, commandGroups, findCommand, type CommandName, flagsKnownTo } from './options/commands.js';
+import { addParamFlags } from './options/paramFlags.js';
 
 /** Runs a command and returns its exit code. */
 type Run<Options> = (options: Options, environment: Environment, invocation: Invocation) => Promise<number>;
@@ -45,6 +46,7 @@ export async function runProcess(process: NodeJS.Process): Promise<void> {
 async function runProgram(args: readonly string[], environment: Environment): Promise<number> {
   refuseSecretArguments(args);
   let exitCode: number = exitCodes.done;
+  let config: Config | undefined;
   // Written at once, since `| head -n 1` closes the pipe after what it reads first.
   let help = '';
   const program = emptyProgram(environment, (text) => {
@@ -62,7 +64,7 @@ async function runProgram(args: readonly string[], environment: Environment): Pr
     <Options extends object>(load: () => Promise<Run<Options>>, { reportsErrors = false } = {}): Action =>
     async (command) => {
       const { runConfigured } = await import('./commands/runConfigured.js');
-      const call = { command, namedArguments: readArguments(command), args, run: await load(), reportsErrors };
+      const call = { command, namedArguments: readArguments(command), args, run: await load(), reportsErrors, config };
       exitCode = await runConfigured(call, environment);
     };
   const actions: Readonly<Record<string, Action>> = {
@@ -98,13 +100,17 @@ async function runProgram(args: readonly string[], environment: Environment): Pr
   addHelpCommand(program);
   if (args[0] === 'complete') {
     const { answerCompletion } = await import('./commands/completion.js');
-    if (await answerCompletion(program, args.slice(2), environment)) return exitCodes.done;
-  } else
+    const words = args.slice(2);
+    await findParams(program, words, environment).catch(() => undefined);
+    if (await answerCompletion(program, words, environment)) return exitCodes.done;
+  } else {
     addCommand(
       program,
       'completion',
       plain(async () => (await import('./commands/completion.js')).completion),
     );
+    config = await findParams(program, args, environment);
+  }
 
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -137,6 +143,26 @@ function addCommand(program: Command, name: string, action: Action): void {
     .action(() => action(command));
   for (const [argument, help] of Object.entries(takes))
     command.addArgument(typeof help === 'string' ? new Argument(argument, help) : new Argument(argument).choices(help));
+}
+
+/**
+ * Adds the flags of the parameters of a source. Only its definition knows them, so nothing is loaded unless there is a
+ * flag that the command itself does not have. Returns the configuration that was loaded.
+ */
+async function findParams(program: Command, args: readonly string[], environment: Environment) {
+  const command = args.reduce((found, word) => found.commands.find((each) => each.name() === word) ?? found, program);
+  const isOwn = flagsKnownTo(args);
+  const others = args.filter((arg) => /^(--\w|-h$)/.test(arg) && !isOwn(arg.replace(/=.*/s, '')));
+  if (others.length === 0 || command.registeredArguments[0]?.name() !== 'source') return undefined;
+  const { describeNamedSource } = await import('./commands/runConfigured.js');
+  const isHelp = others.includes('--help') || others.includes('-h');
+  const found = await describeNamedSource(args, environment).catch((error: unknown) => {
+    if (!isHelp) throw error;
+  });
+  if (found?.source) addParamFlags(command, found.source);
+  // The command then says that there is no such source.
+  else command.allowUnknownOption().allowExcessArguments();
+  return found?.config;
 }
 
 /** `sluice help nfts export`: commander's own command knows the first word only. */
@@ -218,10 +244,6 @@ function usageError(text: string): string {
     .replace(
       /^unknown option '(--incremental)'/,
       `$1 can't be used here: this API can't be asked for what is new. ${lastNight}`,
-    )
-    .replace(
-      /^(unknown option '--owners?(?:-file)?').*/s,
-      '$1: it is of "sluice nfts". Here give parameters with --param NAME=VALUE; "sluice sources NAME" lists them.',
     )
     .trim()
     .replaceAll('\n', ' ');

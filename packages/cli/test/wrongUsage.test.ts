@@ -35,9 +35,9 @@ async function refused(args: readonly string[], options: RunOptions = {}): Promi
 test.each([
   ['an unknown option', ['nfts', 'export', '--ownr', '0x1'], "Unknown option '--ownr' (Did you mean --owner?)"],
   [
-    'a wallet of a source by its name',
-    ['export', 'aptos.nfts', '--owner', '0x1'],
-    'Unknown option \'--owner\': it is of "sluice nfts". Here give parameters with --param NAME=VALUE; "sluice sources NAME" lists them.',
+    'a parameter of another source',
+    ['export', 'streams.list', '--owner', '0x1'],
+    "Unknown option '--owner'. See --help.",
   ],
   [
     'an increment of an API that has none',

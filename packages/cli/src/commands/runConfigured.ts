@@ -19,18 +19,20 @@ interface ConfiguredCommand<Options> {
   readonly run: (options: Options, environment: Environment, invocation: Invocation) => Promise<number>;
   /** The command itself reports what is wrong with the configuration. */
   readonly reportsErrors: boolean;
+  /** The configuration, if it is loaded already. */
+  readonly config: Config | undefined;
 }
 
 /** Loads the configuration, applies its defaults, runs the command, and returns the exit code. */
 export async function runConfigured<Options extends object>(
-  { command, namedArguments, args, run, reportsErrors }: ConfiguredCommand<Options>,
+  { command, namedArguments, args, run, reportsErrors, config: loaded }: ConfiguredCommand<Options>,
   environment: Environment,
 ): Promise<number> {
   let config = noConfig;
   let used: ReadonlySet<string> = new Set();
   let configError: UsageError | undefined;
   try {
-    config = await loadConfig(command.opts<OptionsOf<'config'>>(), environment);
+    config = loaded ?? (await loadConfig(command.opts<OptionsOf<'config'>>(), environment));
     const isSink = (target: string): boolean => matchNamed(target, 'sinks', config) !== undefined;
     used = applyDefaults(command, configurable(command), config, { variables: environment.variables, isSink });
   } catch (error) {
@@ -44,6 +46,18 @@ export async function runConfigured<Options extends object>(
   } catch (error) {
     throw withLocation(error, used, config, environment);
   }
+}
+
+/** The configuration of a command line, and the source that it names; `undefined` if it names none that there is. */
+export async function describeNamedSource(words: readonly string[], environment: Environment) {
+  const { knownApis } = await import('../source/describe.js');
+  const choice = words.findLast((word, at) => words[at - 1] === '--config' || word.startsWith('--config='));
+  const file = choice === undefined ? {} : { config: choice.replace(/^--config=/, '') };
+  const config = await loadConfig(words.includes('--no-config') ? { config: false } : file, environment);
+  const { sources } = await supervisePlugins(config, environment, (supervised) => knownApis(config, supervised));
+  // The first one counts: others may be values of options.
+  const name = words.find((word) => sources.some((source) => source.name === word));
+  return { config, source: sources.find((source) => source.name === name) };
 }
 
 /** All commands of the program that use defaults. */

@@ -11,7 +11,7 @@ import { asRecordChanges, asRecords } from '../source/decodeRecords.js';
 import { explainApi, findDescribed, knownApis, listSecrets } from '../source/describe.js';
 import { findSource, createRowKey, sourceLines, parseApi } from '../source/findSource.js';
 import { withApi } from '../source/openClient.js';
-import { withParams, readParams } from '../source/params.js';
+import { readParamFiles, withParams } from '../source/params.js';
 import { listNames } from '../target/namedTarget.js';
 import { tableName } from '../target/tableTarget.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
@@ -19,15 +19,16 @@ import type { WatchedRows } from '../watch/watchChanges.js';
 /** `sluice export API.SOURCE`: exports the rows of any source, including those of plugins. */
 export const exportSource: Run<'export'> = async (options, environment, invocation) => {
   const { config } = invocation;
-  const { source, param = [], pageSize, maxRows, concurrency, since } = options;
+  const { source, pageSize, maxRows, concurrency, since } = options;
   checkConcurrency(options);
   const incremental = chooseIncrement(options);
+  const param = await readParamFiles(options.param, environment);
   const rows: ExportedRows<unknown, object> = {
     add: withApi(parseApi(source), options, environment),
     source: (client) => {
       const found = findSource(client, source, config);
-      const params = readParams(param, found.describe(), ['pageSize', 'maxRows']);
-      const rows = withParams(found, params, (valid) => found({ ...valid, pageSize, maxRows }));
+      const bounds = ['pageSize', 'maxRows'] as const;
+      const rows = withParams(found, param, bounds, (params) => found({ ...params, pageSize, maxRows }));
       if (incremental) checkIncrement(rows, since);
       return asRecords(rows);
     },
@@ -76,20 +77,22 @@ export const watchSource: Run<'watch'> = async (options, environment, invocation
   const { recordView } = await import('../watch/rowView.js');
   const { runWatch } = await import('../watch/watchChanges.js');
   const { config } = invocation;
-  const { source, param = [], key, pageSize, concurrency } = options;
+  const { source, key, pageSize, concurrency } = options;
+  const param = await readParamFiles(options.param, environment);
   // Set when the source is found.
   let shown: readonly string[] = [];
   const rows: WatchedRows<unknown, Record<string, unknown>> = {
     add: withApi(parseApi(source), options, environment),
     source: (client, watching) => {
       const found = findSource(client, source, config);
-      const { columns, hasKey, ...description } = found.describe();
+      const { columns, hasKey } = found.describe();
       if (!hasKey && key === undefined)
         throw new UsageError(`Nothing tells the rows of ${source} apart: give --key COLUMN, or several: --key a,b.`);
       shown = key ? [...new Set([...key, ...columns])] : columns;
       const watchOptions = { ...watching, key: key && createRowKey(key, columns), concurrency };
-      const params = readParams(param, description, ['pageSize']);
-      return asRecordChanges(withParams(found, params, (valid) => found.watch({ ...valid, pageSize }, watchOptions)));
+      return asRecordChanges(
+        withParams(found, param, ['pageSize'], (params) => found.watch({ ...params, pageSize }, watchOptions)),
+      );
     },
     view: recordView(() => shown, environment.stdout.colors),
   };

@@ -1,7 +1,7 @@
 import { ownerAddress } from '@sluice/aptos';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
-import { readInput, standardInput } from './readInput.js';
+import { listLines, readInput, standardInput } from './readInput.js';
 
 /** That of the library. */
 export const defaultOwnersPerRequest = 10;
@@ -38,13 +38,7 @@ export function describeOwners({ length }: readonly string[], { owner, ownersFil
 
 /** The addresses in a text: one per line, `#` starts a comment. @param name the text's name in errors. */
 export function readOwners(text: string, name: string): string[] {
-  return text
-    .replace(/^\ufeff/, '')
-    .split(/\r\n|\n|\r/)
-    .flatMap((line, index) => {
-      const address = line.replace(/#.*/, '').trim();
-      return address === '' ? [] : [checkedOwner(address, `${name}:${String(index + 1)}`)];
-    });
+  return listLines(text).map(({ line, text: address }) => checkedOwner(address, `${name}:${String(line)}`));
 }
 
 /** @throws UsageError if the address is invalid; `place` says where it is. */

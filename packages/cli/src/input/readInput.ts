@@ -58,6 +58,15 @@ async function* upTo(max: number, chunks: AsyncIterable<unknown>): AsyncGenerato
   }
 }
 
+/** The lines of a list, from 1, without comments that a `#` starts, and without blank ones. */
+export function listLines(text: string): { readonly line: number; readonly text: string }[] {
+  const lines = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
+  return lines.flatMap((each, at) => {
+    const found = each.replace(/#.*/, '').trim();
+    return found === '' ? [] : [{ line: at + 1, text: found }];
+  });
+}
+
 /** Why a file can't be read. */
 export function whyUnreadable(error: unknown): string {
   const code = codeOf(error) ?? 'unknown fault';

@@ -16,7 +16,9 @@ export interface CommandLine {
 const exportTo = [groups.target, groups.forward, groups.resume];
 const watchTo = [groups.polls, groups.changeTarget, groups.forwardChanges, groups.watchState];
 
-const source = { '<source>': 'API.SOURCE, e.g. streams.list; "sluice sources" lists them' };
+const source = {
+  '<source>': 'API.SOURCE, e.g. streams.list; "sluice sources" lists them; with --help, the flags of its parameters',
+};
 const runName = 'the name of a run, or the path of its folder (./FOLDER)';
 const run = { '<run>': runName };
 const deadLetters = { '<file>': 'file of dead letters' };

@@ -9,7 +9,7 @@ import type { GroupOptions } from '../../options/options.js';
 import { asJson } from '../../source/decodeRecords.js';
 import { findSource, parseApi } from '../../source/findSource.js';
 import { type ConnectionOptions, openClient, withApi, withClient } from '../../source/openClient.js';
-import { readParams, withParams } from '../../source/params.js';
+import { readParamFiles, withParams } from '../../source/params.js';
 import { formatCount } from '../../terminal/format.js';
 import { tableName } from '../../target/tableTarget.js';
 import { targetAt, withCluster } from './withCluster.js';
@@ -28,13 +28,14 @@ export const submitNfts: Run<'cluster submit nfts export'> = async (options, env
 };
 
 /** `sluice cluster submit export API.SOURCE`: lets several machines export the rows of any source. */
-export const submitSource: Run<'cluster submit export'> = (options, environment, invocation) => {
-  const { source, param = [], pageSize } = options;
-  const planned = (found: ApiSource) => {
-    const params = readParams(param, found.describe(), ['pageSize']);
-    void withParams(found, params, (valid) => found({ ...valid, pageSize }));
-    return [asJson({ ...params, pageSize })];
-  };
+export const submitSource: Run<'cluster submit export'> = async (options, environment, invocation) => {
+  const { source, pageSize } = options;
+  const param = await readParamFiles(options.param, environment);
+  const planned = (found: ApiSource) =>
+    withParams(found, param, ['pageSize'], (params) => {
+      void found({ ...params, pageSize });
+      return [asJson({ ...params, pageSize })];
+    });
   return submit(source, planned, options, environment, invocation);
 };
 

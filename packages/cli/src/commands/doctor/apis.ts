@@ -90,7 +90,7 @@ function requestOneRow(
     return `was not checked, since it needs ${needed}. To check it: ${how}`;
   }
   try {
-    return withParams(source, {}, () => source({ maxRows: 1, ...(pageSize && { pageSize: 1 }) }));
+    return withParams(source, [], [], () => source({ maxRows: 1, ...(pageSize && { pageSize: 1 }) }));
   } catch (error) {
     const said = SluiceError.is(error) ? explainInFlags(error, hasFlag) : thrownText(error);
     const why = said.includes(name) ? said : `Without parameters its definition fails: ${thrownText(said)}`;

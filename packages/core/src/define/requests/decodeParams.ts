@@ -11,6 +11,10 @@ export interface ParamDescription {
   /** The JSON Schema type, e.g. `string` or `number`. */
   readonly type?: string;
   readonly description?: string;
+  /** Its flag on a command line, without dashes. Default: its name in kebab case. */
+  readonly flag?: string;
+  /** The flag of a file with one value per line, without dashes; of a list only. Default: none. */
+  readonly fileFlag?: string;
 }
 
 interface ParamCheck<Out> {
@@ -62,12 +66,14 @@ export function describeParams(schema: StandardSchema): readonly ParamDescriptio
   const { properties, required, additionalProperties = false } = document;
   if (additionalProperties !== false) return undefined;
   return Object.entries(properties).map(([name, property]) => {
-    const { type, description } = isRecord(property) ? property : {};
+    const { type, description, flag, fileFlag } = isRecord(property) ? property : {};
     return {
       name,
       isRequired: Array.isArray(required) && required.includes(name),
       ...(typeof type === 'string' && { type }),
       ...(typeof description === 'string' && { description }),
+      ...(typeof flag === 'string' && { flag }),
+      ...(typeof fileFlag === 'string' && { fileFlag }),
     };
   });
 }

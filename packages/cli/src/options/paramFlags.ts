@@ -1,0 +1,68 @@
+import type { SourceDescription } from '@sluice/core/define';
+import { type Command, Option } from 'commander';
+import { toFlag } from '../errors/cliTerms.js';
+
+type ParamDescription = NonNullable<SourceDescription['params']>[number];
+
+/**
+ * Adds the flags of a source's parameters to a command. Its own flags win: a parameter whose flag is taken, or whose name
+ * makes none, is set with `--param`, whose help then names it.
+ */
+export function addParamFlags(command: Command, { name: source, params = [] }: SourceDescription): void {
+  const taken = new Set(['--help', ...command.options.map(({ long }) => long)]);
+  const others: string[] = [];
+  command.optionsGroup(`Parameters of ${source}:`);
+  for (const param of params) {
+    const flags = createFlags(param);
+    const isFree = flags.every(({ long }) => /^--[a-z][a-z\d-]*$/.test(long ?? '') && !taken.has(long));
+    if (!isFree) others.push(param.name);
+    for (const flag of isFree ? flags : []) {
+      taken.add(flag.long);
+      command.addOption(flag);
+    }
+  }
+  const own = command.options.find(({ long }) => long === '--param');
+  if (own && others.length > 0) own.description += ` (the only way to set ${others.join(', ')})`;
+}
+
+/** Adds its values to those of `--param`, with which a command reads them. Of `--owner 0x1` that is `--owner ownerAddresses=0x1`. */
+class ParamFlag extends Option {
+  constructor(flags: string, help: string, assignment: string) {
+    super(flags, help);
+    this.argParser((text: string, before: readonly string[] | undefined) => [
+      ...(before ?? []),
+      `${this.long} ${assignment}${text}`,
+    ]);
+  }
+
+  override attributeName(): string {
+    return 'param';
+  }
+}
+
+/** What stands for a value, by the type of JSON Schema. */
+const placeholders: Readonly<Record<string, string>> = {
+  array: 'value...',
+  object: 'json',
+  integer: 'n',
+  number: 'n',
+};
+
+function createFlags({ name, type = '', isRequired, description = '', ...given }: ParamDescription): ParamFlag[] {
+  const { flag = name.replace(/[^A-Za-z\d]+/g, '-'), fileFlag } = given;
+  const long = toFlag(flag.replace(/^[A-Z]+|[A-Z]+(?![a-z])/g, (letters) => letters.toLowerCase()));
+  const help = `${description}${isRequired ? ' (required)' : ''}`.trim();
+  if (type === 'boolean')
+    return [
+      new ParamFlag(long, help, `${name}=`).preset('true'),
+      new ParamFlag(long.replace('--', '--no-'), '', `${name}=`).preset('false'),
+    ];
+  const own = new ParamFlag(
+    `${long} <${placeholders[type] ?? 'value'}>`,
+    help,
+    `${name}${type === 'object' ? ':=' : '='}`,
+  );
+  if (fileFlag === undefined) return [own];
+  const ofFile = `file with one ${long} per line; # starts a comment; - for stdin`;
+  return [own, new ParamFlag(`--${fileFlag} <file>`, ofFile, `${name}<=`)];
+}
