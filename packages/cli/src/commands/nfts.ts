@@ -1,42 +1,29 @@
-import { aptos, type AptosApi, type NftHolding } from '@sluice/aptos';
 import type { Run } from '../config/config.js';
-import { checkConcurrency, type ExportedRows, runExport } from '../export/runExport.js';
-import { requireBaseUrl } from '../input/baseUrl.js';
+import type { Environment } from '../environment/environment.js';
 import { describeOwners, findOwners } from '../input/owners.js';
-import type { WatchedRows } from '../watch/watchChanges.js';
+import type { GroupOptions } from '../options/options.js';
+import { exportSource, type KnownSource, watchSource } from './source.js';
+
+const source = 'aptos.nfts';
 
 /** `sluice nfts export`: exports the NFTs of wallets. */
-export const nftsExport: Run<'nfts export'> = async (options, environment, invocation) => {
-  const { pageSize, maxRows, offset, ownersPerRequest, concurrency, includeCollections, excludeCollections } = options;
-  checkConcurrency(options);
-  const ownerAddresses = await findOwners(options, environment);
-  const baseUrl = requireBaseUrl('aptos', options, environment.variables);
-  const asked = { ownerAddresses, pageSize, maxRows, offset, ownersPerRequest, includeCollections, excludeCollections };
-  const rows: ExportedRows<{ readonly aptos: AptosApi }, NftHolding> = {
-    add: (client) => client.use(aptos({ baseUrl })),
-    source: (client) => client.aptos.nfts(asked),
-    concurrency,
-    parts: { one: 'wallet', count: new Set(ownerAddresses).size },
-    wallets: describeOwners(ownerAddresses, options),
-    maxRows,
-  };
-  return runExport(rows, options, environment, invocation);
-};
+export const nftsExport: Run<'nfts export'> = async (options, environment, invocation) =>
+  exportSource({ ...options, source }, environment, invocation, await findWallets(options, environment));
 
 /** `sluice nfts watch`: reports every change of the NFTs of wallets. */
 export const nftsWatch: Run<'nfts watch'> = async (options, environment, invocation) => {
-  // Loaded on demand: an export does not need these.
   const { holdingView } = await import('../watch/rowView.js');
-  const { runWatch } = await import('../watch/watchChanges.js');
-  const { pageSize, ownersPerRequest, concurrency, includeCollections, excludeCollections } = options;
+  const known = { ...(await findWallets(options, environment)), view: holdingView(environment.stdout.colors) };
+  return watchSource({ ...options, source }, environment, invocation, known);
+};
+
+/** The parameters of the source. The wallets are checked first, since errors name the line of a file. */
+async function findWallets(options: GroupOptions<'holdings'>, environment: Environment): Promise<KnownSource> {
+  const { offset, ownersPerRequest, includeCollections, excludeCollections } = options;
   const ownerAddresses = await findOwners(options, environment);
-  const baseUrl = requireBaseUrl('aptos', options, environment.variables);
-  const asked = { ownerAddresses, pageSize, ownersPerRequest, includeCollections, excludeCollections };
-  const rows: WatchedRows<{ readonly aptos: AptosApi }, NftHolding> = {
-    add: (client) => client.use(aptos({ baseUrl })),
-    source: (client, watching) => client.aptos.nfts.watch(asked, { ...watching, concurrency }),
-    view: holdingView(environment.stdout.colors),
+  return {
+    params: { ownerAddresses, offset, ownersPerRequest, includeCollections, excludeCollections },
+    parts: { one: 'wallet', count: new Set(ownerAddresses).size },
     wallets: describeOwners(ownerAddresses, options),
   };
-  return runWatch(rows, options, environment, invocation);
-};
+}

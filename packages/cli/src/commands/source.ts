@@ -1,5 +1,6 @@
-import type { ExportOptions, Source } from '@sluice/core';
-import type { Run } from '../config/config.js';
+import type { Change, Client, ExportOptions, Source, WatchOptions } from '@sluice/core';
+import type { PageSource } from '@sluice/core/kit';
+import type { Invocation, Run } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, UsageError } from '../errors/errors.js';
@@ -14,21 +15,40 @@ import { withApi } from '../source/openClient.js';
 import { readParamFiles, withParams } from '../source/params.js';
 import { listNames } from '../target/namedTarget.js';
 import { tableName } from '../target/tableTarget.js';
+import type { RowView } from '../watch/rowView.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
+/** What a command for one source knows of it. */
+export interface KnownSource extends Pick<ExportedRows, 'parts' | 'wallets'> {
+  /** Its parameters, in place of `--param`. */
+  readonly params?: Readonly<Record<string, unknown>>;
+  /** Of a watch. */
+  readonly view?: RowView<Record<string, unknown>>;
+  /** Selects the changes of a watch. Default: all. */
+  readonly changes?: (
+    watch: (options?: Pick<WatchOptions<unknown>, 'project'>) => Source<Change<unknown>>,
+  ) => PageSource<Change<unknown>>;
+}
+
 /** `sluice export API.SOURCE`: exports the rows of any source, including those of plugins. */
-export const exportSource: Run<'export'> = async (options, environment, invocation) => {
+export async function exportSource(
+  options: CommandOptions<'export'>,
+  environment: Environment,
+  invocation: Invocation,
+  { params: given, ...known }: KnownSource = {},
+): Promise<number> {
   const { config } = invocation;
   const { source, pageSize, maxRows, concurrency, since } = options;
   checkConcurrency(options);
   const incremental = chooseIncrement(options);
   const param = await readParamFiles(options.param, environment);
-  const rows: ExportedRows<unknown, object> = {
+  const rows = {
+    ...known,
     add: withApi(parseApi(source), options, environment),
-    source: (client) => {
+    source: (client: Client) => {
       const found = findSource(client, source, config);
-      const bounds = ['pageSize', 'maxRows'] as const;
-      const rows = withParams(found, param, bounds, (params) => found({ ...params, pageSize, maxRows }));
+      const make = (params: object) => found({ ...params, pageSize, maxRows });
+      const rows = given ? make(given) : withParams(found, param, ['pageSize', 'maxRows'], make);
       if (incremental) checkIncrement(rows, since);
       return asRecords(rows);
     },
@@ -37,7 +57,7 @@ export const exportSource: Run<'export'> = async (options, environment, invocati
     incremental,
   };
   return runExport(rows, options, environment, invocation);
-};
+}
 
 /** The increments of a command line. @throws UsageError if its options do not go together. */
 function chooseIncrement(options: CommandOptions<'export'>): ExportOptions['incremental'] {
@@ -72,7 +92,12 @@ function checkIncrement({ info: { name, increment } }: Source<unknown>, since: s
 }
 
 /** `sluice watch API.SOURCE`: reports every change of any source, including those of plugins. */
-export const watchSource: Run<'watch'> = async (options, environment, invocation) => {
+export async function watchSource(
+  options: CommandOptions<'watch'>,
+  environment: Environment,
+  invocation: Invocation,
+  { params: given, wallets, view, changes = (watch) => watch() }: KnownSource = {},
+): Promise<number> {
   // Loaded on demand: an export does not need these.
   const { recordView } = await import('../watch/rowView.js');
   const { runWatch } = await import('../watch/watchChanges.js');
@@ -81,7 +106,8 @@ export const watchSource: Run<'watch'> = async (options, environment, invocation
   const param = await readParamFiles(options.param, environment);
   // Set when the source is found.
   let shown: readonly string[] = [];
-  const rows: WatchedRows<unknown, Record<string, unknown>> = {
+  const rows: WatchedRows = {
+    wallets,
     add: withApi(parseApi(source), options, environment),
     source: (client, watching) => {
       const found = findSource(client, source, config);
@@ -90,14 +116,14 @@ export const watchSource: Run<'watch'> = async (options, environment, invocation
         throw new UsageError(`Nothing tells the rows of ${source} apart: give --key COLUMN, or several: --key a,b.`);
       shown = key ? [...new Set([...key, ...columns])] : columns;
       const watchOptions = { ...watching, key: key && createRowKey(key, columns), concurrency };
-      return asRecordChanges(
-        withParams(found, param, ['pageSize'], (params) => found.watch({ ...params, pageSize }, watchOptions)),
-      );
+      const make = (params: object) =>
+        changes((more) => found.watch({ ...params, pageSize }, { ...watchOptions, ...more }));
+      return asRecordChanges(given ? make(given) : withParams(found, param, ['pageSize'], make));
     },
-    view: recordView(() => shown, environment.stdout.colors),
+    view: view ?? recordView(() => shown, environment.stdout.colors),
   };
   return runWatch(rows, options, environment, invocation);
-};
+}
 
 /**
  * `sluice sources`: lists all sources, and the plugins' sinks and stores for `--to` and `--state`; or explains a source

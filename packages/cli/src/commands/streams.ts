@@ -1,31 +1,39 @@
 import type { Change } from '@sluice/core';
-import { type EvmStream, statusChanges, streams, type StreamsApi } from '@sluice/streams';
+import { type EvmStream, statusChanges, streams } from '@sluice/streams';
 import type { Run } from '../config/config.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes } from '../errors/errors.js';
 import { exportRows } from '../export/exportRows.js';
 import { collectRows, rowTarget } from '../export/rowTarget.js';
-import { type ExportedRows, runExport } from '../export/runExport.js';
 import { requireBaseUrl } from '../input/baseUrl.js';
 import { standardOutput } from '../options/targetOptions.js';
+import { asStreamChanges } from '../source/decodeRecords.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { stdoutTarget } from '../target/target.js';
 import { formatCount } from '../terminal/format.js';
 import { table } from '../terminal/textTable.js';
 import { fieldColumns, streamColumns, streamView } from '../watch/rowView.js';
-import type { WatchedRows } from '../watch/watchChanges.js';
+import { exportSource, watchSource } from './source.js';
+
+const source = 'streams.list';
 
 /** `sluice streams export`: exports the project's EVM streams. */
-export const streamsExport: Run<'streams export'> = async (options, environment, invocation) => {
-  const { pageSize, maxRows } = options;
-  const baseUrl = requireBaseUrl('streams', options, environment.variables);
-  const rows: ExportedRows<{ readonly streams: StreamsApi }, EvmStream> = {
-    add: (client) => client.use(streams({ baseUrl })),
-    source: (client) => client.streams.list({ pageSize, maxRows }),
-    maxRows,
-  };
-  return runExport(rows, options, environment, invocation);
-};
+export const streamsExport: Run<'streams export'> = (options, environment, invocation) =>
+  exportSource({ ...options, source }, environment, invocation);
+
+/** `sluice streams watch`: reports every change of the project's EVM streams. */
+export const streamsWatch: Run<'streams watch'> = (options, environment, invocation) =>
+  watchSource({ ...options, source }, environment, invocation, {
+    view: streamView(environment.stdout.colors),
+    changes: (watch) => {
+      const { only, mode } = options;
+      // Changes that are left out would leave a history behind its listing, so the watch does not look for them.
+      if (only !== undefined && mode === 'history') return watch({ project: ['status', 'statusMessage'] });
+      const all = asStreamChanges(watch());
+      const { schema } = all.info;
+      return only === undefined ? all : all.pipePages<Change<EvmStream>>(statusChanges(), { version: only, schema });
+    },
+  });
 
 /** `sluice streams list`: prints the project's EVM streams. */
 export const streamsList: Run<'streams list'> = async (options, environment, { config }) => {
@@ -55,24 +63,4 @@ export const streamsList: Run<'streams list'> = async (options, environment, { c
     }
     return exitCodes.done;
   });
-};
-
-/** `sluice streams watch`: reports every change of the project's EVM streams. */
-export const streamsWatch: Run<'streams watch'> = async (options, environment, invocation) => {
-  const { only, mode, pageSize } = options;
-  const baseUrl = requireBaseUrl('streams', options, environment.variables);
-  const rows: WatchedRows<{ readonly streams: StreamsApi }, EvmStream> = {
-    add: (client) => client.use(streams({ baseUrl })),
-    source: (client, watching) => {
-      // Changes that are left out would leave a history behind its listing, so the watch does not look for them.
-      if (only !== undefined && mode === 'history')
-        return client.streams.list.watch({ pageSize }, { ...watching, project: ['status', 'statusMessage'] });
-      const all = client.streams.list.watch({ pageSize }, watching);
-      const { schema } = all.info;
-      return only === undefined ? all : all.pipePages<Change<EvmStream>>(statusChanges(), { version: only, schema });
-    },
-    view: streamView(environment.stdout.colors),
-  };
-  const { runWatch } = await import('../watch/watchChanges.js');
-  return runWatch(rows, options, environment, invocation);
 };

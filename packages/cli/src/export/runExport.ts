@@ -22,32 +22,32 @@ type ExportCommandOptions = GroupOptions<'target' | 'forward' | 'resume' | 'conn
   OptionsOf<'requireTotal' | 'repeats'>;
 
 /** What to export. */
-export interface ExportedRows<Added, T>
-  extends Pick<RowExport<T>, 'parts' | 'maxRows'>, Pick<ExportOptions, 'concurrency' | 'incremental'> {
+export interface ExportedRows
+  extends Pick<RowExport<object>, 'parts' | 'maxRows'>, Pick<ExportOptions, 'concurrency' | 'incremental'> {
   /** Adds the API of the rows to a client. */
-  readonly add: (client: Client) => Client & Added;
-  readonly source: (client: Client & Added) => PageSource<T>;
+  readonly add: (client: Client) => Client;
+  readonly source: (client: Client) => PageSource<object>;
   /** How many wallets, and where they are from. */
-  readonly wallets?: string;
+  readonly wallets?: string | undefined;
 }
 
 /** Exports rows to the target of the command line, and returns the exit code. */
-export async function runExport<Added, T extends object>(
-  { add, source, concurrency, parts, wallets, maxRows, incremental }: ExportedRows<Added, T>,
+export async function runExport(
+  { add, source, concurrency, parts, wallets, maxRows, incremental }: ExportedRows,
   options: ExportCommandOptions & OptionsOf<'pageSize'>,
   environment: Environment,
   { args, config }: Invocation,
 ): Promise<number> {
   const { requireTotal, repeats } = options;
-  const fileOrStdout = (): Target<T> => {
+  const fileOrStdout = (): Target<object> => {
     if (options.state !== undefined && !incremental)
       throw new UsageError(
         "--state goes with --forward, --incremental, or a plugin's sink: a file has its state beside it.",
       );
-    return rowTarget<T>(options, environment);
+    return rowTarget<object>(options, environment);
   };
-  const target = await resolveTarget<T>(options, environment, config, fileOrStdout, (to, named) =>
-    tableTarget<T>(to, named, options, environment),
+  const target = await resolveTarget<object>(options, environment, config, fileOrStdout, (to, named) =>
+    tableTarget<object>(to, named, options, environment),
   );
   const resumption = planResumption(options, target, args, config, environment);
   return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {

@@ -1,5 +1,6 @@
-import type { Change, Json } from '@sluice/core';
+import type { Change, Json, Source } from '@sluice/core';
 import type { PageSource } from '@sluice/core/kit';
+import type { EvmStream } from '@sluice/streams';
 
 type Rows = Record<string, unknown>;
 
@@ -11,6 +12,11 @@ export function asRecords(source: PageSource<unknown>): PageSource<Rows> {
 /** The same for changes. */
 export function asRecordChanges(source: PageSource<Change<unknown>>): PageSource<Change<Rows>> {
   return source as PageSource<Change<Rows>>;
+}
+
+/** The changes of `streams.list`. */
+export function asStreamChanges(source: Source<Change<unknown>>): Source<Change<EvmStream>> {
+  return source as Source<Change<EvmStream>>;
 }
 
 /** Values as they are after they were stored as JSON. */

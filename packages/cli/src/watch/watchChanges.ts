@@ -48,22 +48,24 @@ type WatchCommandOptions = GroupOptions<
 type Watching = Omit<WatchOptions<object>, 'key' | 'project' | 'equals'>;
 
 /** What to watch. */
-export interface WatchedRows<Added, T> extends Pick<ExportedRows<Added, T>, 'add' | 'wallets'> {
-  readonly source: (client: Client & Added, watching: Watching) => PageSource<Change<T>>;
-  readonly view: RowView<T>;
+export interface WatchedRows extends Pick<ExportedRows, 'add' | 'wallets'> {
+  readonly source: (client: Client, watching: Watching) => PageSource<Change<Row>>;
+  readonly view: RowView<Row>;
 }
 
-interface OpenWatch<Added, T> {
-  readonly client: Client & Added;
+type Row = Record<string, unknown>;
+
+interface OpenWatch {
+  readonly client: Client;
   readonly notices: Observable<Notice>;
-  readonly target: Target<Change<T>>;
+  readonly target: Target<Change<Row>>;
   readonly state: StatePlace | undefined;
   readonly madeWith: ExportOptions['madeWith'];
 }
 
 /** Watches, sends the changes to the target of the command line, and returns the exit code. */
-export async function runWatch<Added, T extends object>(
-  rows: WatchedRows<Added, T>,
+export async function runWatch(
+  rows: WatchedRows,
   options: WatchCommandOptions,
   given: Environment,
   { args, config }: Invocation,
@@ -91,9 +93,9 @@ const defaultEvery = 30_000;
  *
  * @throws what the watch raises, and the error of the last poll if `polls` bounds them.
  */
-async function watchChanges<Added, T extends object>(
-  { source: watch, view }: WatchedRows<Added, T>,
-  { client, notices, target, state, madeWith }: OpenWatch<Added, T>,
+async function watchChanges(
+  { source: watch, view }: WatchedRows,
+  { client, notices, target, state, madeWith }: OpenWatch,
   options: WatchCommandOptions,
   environment: Environment,
 ): Promise<number> {
