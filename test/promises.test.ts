@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { promisesNotTested } from '../scripts/promisesTested.mjs';
 
 const root = join(import.meta.dirname, '..');
 const page = readFileSync(join(root, 'docs/promises.md'), 'utf8');
@@ -38,5 +39,22 @@ describe('the page of promises', () => {
       }
     }
     expect(page.match(/npm run prove -- \w+/g)?.length).toBeGreaterThan(4);
+  });
+});
+
+describe('npm test', () => {
+  const page = ['P1', 'P2', 'P3', 'P4'].map((number) => `| **${number}** | a promise |`).join('\n');
+  const tests = (...all: readonly (readonly [string, string, ...string[]])[]) => ({
+    testResults: all.map(([fullName, status, ...tags]) => ({ assertionResults: [{ fullName, status, tags }] })),
+  });
+
+  test('names the promises that have slow tests only, and those whose other tests were all skipped', () => {
+    const report = tests(
+      ['a file P1 is one that ran', 'passed'],
+      ['a file P1 P2 is one that was skipped', 'skipped'],
+      ['P3 is one that is slow', 'passed', 'slow'],
+      ['P4 is one that failed', 'failed'],
+    );
+    expect(promisesNotTested(page, report)).toEqual({ slow: ['P3'], skipped: ['P2'] });
   });
 });
