@@ -173,15 +173,16 @@ export class Spool {
       const isKept = (segment: Segment): boolean => segment.end > sinkPosition.settled || segment === this.#reading;
       const first = this.#segments.findIndex(isKept);
       const removed = first === -1 ? this.#segments : this.#segments.slice(0, first);
-      this.#segments = this.#segments.slice(removed.length);
-      if (this.#current && removed.includes(this.#current)) this.#current = undefined;
       const record: SpoolRecord = { v: 2, sinkPosition, pages: [] };
       const before = removed[0]?.number ?? this.#last + 1;
       // It has what the segments are still needed for before they go, and names them until they are gone.
       // Without ids of pages that are not stored yet: their rows may come again.
       const ids = recent.before(Math.max(this.end, sinkPosition.settled));
       await this.#index.replace([{ ...record, ...ids, segments: [before, this.#last] }]);
+      if (this.#current && removed.includes(this.#current)) this.#current = undefined;
       for (const { log } of removed) await log.remove();
+      // Not earlier: if the disk fails, they are closed at the end.
+      this.#segments = this.#segments.slice(removed.length);
       await this.#index.append({ ...record, segments: [before + removed.length, this.#last] });
     });
   }
