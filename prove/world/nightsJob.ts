@@ -113,14 +113,15 @@ export function nightsJob(job: JobOf<'nights'>, now: () => number, storeOf: () =
     return [...new Map(rows.map((row) => [row[tableKey], row])).values()];
   };
   /**
-   * Rows that the API lists throughout this night; also those that it has, where its pages show that some are missing. A mirror
-   * believes such pages after three polls that agree (C3), and has four a night.
+   * Rows that the API lists throughout this night; also those that it has, where its pages show that some are missing. Rows that
+   * come again show that only without totals: one that falls to what is listed hides it. A mirror believes such pages after
+   * three polls that agree (C3), and has four a night.
    */
   const presentNow = (): ReadonlySet<number> => {
     const isFlawed = (shelf: Shelved): boolean =>
       target !== 'mirror' &&
       requireTotal !== false &&
-      (miscountOf(shelf, hasKey).length > 0 || (hasKey && repeatsOf(shelf).length > 0));
+      (miscountOf(shelf, hasKey).length > 0 || (hasKey && shelf.totals.length === 0 && repeatsOf(shelf).length > 0));
     const rows = catalog.shelves.flatMap((shelf) => (isFlawed(shelf) ? shelf.rows : shelf.listed));
     return new Set(rows.map(({ id }) => id));
   };
