@@ -30,9 +30,16 @@ describe('the README', () => {
     expect(readme.split('\n').length).toBeLessThanOrEqual(90);
   });
 
-  test('starts with a sentence, a whole program, two pictures and eight short points', () => {
-    const [program = ''] = codeIn(readme, 'ts');
-    expect(readFileSync(join(root, 'examples/firstSteps.ts'), 'utf8').split('\n').slice(2).join('\n')).toBe(program);
+  test('starts with a sentence, the lines of a program, two pictures and eight short points', () => {
+    const program = codeIn(readme, 'ts').join('\n');
+    const firstSteps = readFileSync(join(root, 'examples/firstSteps.ts'), 'utf8');
+    expect(firstSteps.endsWith(`\n\n${program}`)).toBe(true);
+    // The README leaves out only the imports and the simulated API.
+    const left = firstSteps.slice(0, -program.length).replace(/^\/\/ .*|^import .* from '.*';$/gm, '');
+    expect(left.trim().split('\n')).toEqual([
+      expect.stringMatching(/^await using sandbox = await startSandbox\(/),
+      expect.stringMatching(/^const \{.*\} = sandbox;$/),
+    ]);
     const byHand = readFileSync(join(root, 'examples/byHand.ts'), 'utf8').trimEnd().split('\n');
     expect(readme).toContain(`[By hand](examples/byHand.ts) it is ${byHand.length} lines`);
     const images = [...readme.matchAll(/(?:src|srcset)="([^"]+)"/g)].map(([, path = '']) => join(root, path));
