@@ -38,6 +38,7 @@ function shopFolder(): string {
         where: { type: 'object' },
         format: { type: 'string' },
         maxPrice: { type: 'number' },
+        no_cache: { type: 'string' },
       };
       const params = {
         '~standard': {
@@ -127,7 +128,7 @@ describe('a parameter of a source has a flag', () => {
           ...(command.startsWith('cluster') ? ['--format <value>'] : []),
         ],
       });
-      const others = command.startsWith('cluster') ? 'maxPrice' : 'format, maxPrice';
+      const others = command.startsWith('cluster') ? 'maxPrice, no_cache' : 'format, maxPrice, no_cache';
       expect(stdout.replace(/\s+/g, ' ')).toContain(`repeatable (the only way to set ${others})`);
     }
     const plain = await run(['export', '--help'], folder);

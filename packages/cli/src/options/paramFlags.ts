@@ -14,7 +14,7 @@ export function addParamFlags(command: Command, { name: source, params = [] }: S
   command.optionsGroup(`Parameters of ${source}:`);
   for (const param of params) {
     const flags = createFlags(param);
-    const isFree = flags.every(({ long }) => /^--[a-z][a-z\d-]*$/.test(long ?? '') && !taken.has(long));
+    const isFree = flags.length > 0 && !flags.some(({ long }) => taken.has(long));
     if (!isFree) others.push(param.name);
     for (const flag of isFree ? flags : []) {
       taken.add(flag.long);
@@ -49,8 +49,10 @@ const placeholders: Readonly<Record<string, string>> = {
 };
 
 function createFlags({ name, type = '', isRequired, description = '', ...given }: ParamDescription): ParamFlag[] {
-  const { flag = name.replace(/[^A-Za-z\d]+/g, '-'), fileFlag } = given;
+  const { flag = name.replace(/[_.]+/g, '-'), fileFlag } = given;
   const long = toFlag(flag.replace(/^[A-Z]+|[A-Z]+(?![a-z])/g, (letters) => letters.toLowerCase()));
+  // Commander takes a flag that begins with "no" as the opposite of another one.
+  if (!/^--(?!no-)[a-z][a-z\d-]*$/.test(long)) return [];
   const help = `${description}${isRequired ? ' (required)' : ''}`.trim();
   if (type === 'boolean')
     return [
