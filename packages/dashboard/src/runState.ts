@@ -1,5 +1,5 @@
 import type { ClientEvent, EventOf } from '@sluice/core';
-import { causeOf, healthLevel, healthText, RunJudge } from '@sluice/core/health';
+import { causeOf, healthLevel, healthText, noCounts, RunJudge } from '@sluice/core/health';
 import type { LimiterEvent } from '@sluice/core/kit';
 import { Board } from './watchBoard.js';
 import { first, fit, maxName, maxText, shorten } from './fit.js';
@@ -37,8 +37,6 @@ const tellsOfOutages: ReadonlySet<ClientEvent['type']> = new Set([
   'attempt',
 ]);
 
-type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
-
 /** Folds the events of a client into what the page shows. It computes only: time is an argument, in ms since 1970. */
 export class RunState {
   readonly #startedAt: number;
@@ -51,9 +49,8 @@ export class RunState {
   #board: Board | undefined;
   #cluster: ClusterView | undefined;
   #end: Snapshot['end'] = null;
-  #totals: Mutable<Snapshot['totals']> = emptyTotals();
   #walked = new Walked();
-  #deliveries: Mutable<NonNullable<Snapshot['deliveries']>> | undefined;
+  #deliveries: Pick<NonNullable<Snapshot['deliveries']>, 'waiting' | 'last'> | undefined;
   readonly #limiters = new Map<string, { readonly event: LimiterEvent; readonly at: number }>();
   /** The one that was counted last comes last. */
   readonly #reasons = new Map<string, { readonly count: number; readonly at: number }>();
@@ -69,11 +66,11 @@ export class RunState {
 
   /** Another task begins, or more is known about this one. Rows of another task count from 0. */
   show(about: Partial<About>): void {
-    const isAnother = about.title !== undefined && about.title !== this.#about.title && this.#totals.pages > 0;
+    const isAnother = about.title !== undefined && about.title !== this.#about.title && this.#judge.counts.pages > 0;
     this.#about = isAnother ? { kind: this.#about.kind, title: '', ...about } : { ...this.#about, ...about };
     if (!isAnother) return;
-    const { requests, retries } = this.#totals;
-    this.#totals = { ...emptyTotals(), requests, retries };
+    const { requests, retries, deliveries, redeliveries, accepted, deadLetters } = this.#judge.counts;
+    this.#judge.counts = { ...noCounts(), requests, retries, deliveries, redeliveries, accepted, deadLetters };
     this.#walked = new Walked();
     this.#outcome = { outcome: 'stopped' };
   }
@@ -112,10 +109,8 @@ export class RunState {
     if (isTold) this.#noteGap(now);
     this.#judge.follow(event, now);
     if (isTold) this.#noteGap(now);
-    const totals = this.#totals;
     switch (event.type) {
       case 'attempt':
-        totals.requests += 1;
         // The pace counts from the first one.
         this.#series.bucket(now);
         break;
@@ -123,7 +118,6 @@ export class RunState {
         this.#slowest.add({ route: shorten(event.route, maxName), took: event.took, status: event.status, at: now });
         break;
       case 'retry':
-        totals.retries += 1;
         this.#count(causeOf(event.error), now);
         this.#problems.reportFailure(event.route, event.error, now);
         break;
@@ -138,14 +132,10 @@ export class RunState {
         this.#limit(event, now);
         break;
       case 'page':
-        totals.rows += event.rows;
-        totals.pages += 1;
         this.#series.bucket(now).rows += event.rows;
         this.#walked.add(event, now);
         break;
       case 'commit':
-        totals.committedRows = event.rows;
-        totals.committedPages = event.pages;
         if (this.#outcome.outcome !== 'failed') this.#outcome = { outcome: event.isSealed ? 'finished' : 'stopped' };
         this.#commits = first(
           { at: now, rows: event.rows, pages: event.pages, isLast: event.isSealed },
@@ -157,7 +147,6 @@ export class RunState {
         this.#board ??= new Board(now);
         this.#board.add(event);
         if (event.kind === 'known' || event.kind === 'initial') break;
-        totals.changes += 1;
         this.#series.bucket(now).changes += 1;
         break;
       case 'error':
@@ -195,17 +184,25 @@ export class RunState {
     const pace = this.#series.pace(now, late);
     const { resumedPartitions: resumed = 0 } = this.#about;
     const { list, problems } = share;
+    const {
+      partitionsDone,
+      deliveries: _,
+      redeliveries: repeated,
+      accepted,
+      deadLetters,
+      ...totals
+    } = this.#judge.counts;
     const rest = {
       now,
       startedAt: this.#startedAt,
       about: shortenAbout(this.#about),
       health: this.#health(now),
       end: this.#end,
-      totals: { ...this.#totals },
+      totals,
       ...this.#estimate(pace, now),
       // A second that is not over would look like a slump.
       series: this.#series.view(this.#end ? now : now - 1_000, span, this.#gaps.own, { areRowsKnown: !this.#cluster }),
-      deliveries: this.#deliveries ? { ...this.#deliveries } : null,
+      deliveries: this.#deliveries ? { repeated, accepted, deadLetters, ...this.#deliveries } : null,
       limiters: fit(limiters, list),
       pauses: fit(this.#pauses, list),
       retries: fit(
@@ -213,7 +210,7 @@ export class RunState {
         list,
       ),
       slowest: fit(this.#slowest.list, list),
-      partitions: this.#walked.partitions(resumed, this.#about.partitions),
+      partitions: this.#walked.partitions(resumed + partitionsDone, this.#about.partitions),
       commits: this.#commits,
       problems: fit(this.#problems.list, problems),
       cluster: this.#cluster ? fitCluster(this.#cluster) : null,
@@ -254,7 +251,7 @@ export class RunState {
     if (this.#cluster) return { pace, expectedRows: null, left: null };
     const { expectedRows, resumedRows = 0, kind } = this.#about;
     const expected = kind === 'watch' ? undefined : lower(expectedRows, this.#walked.total);
-    const { rows, committedRows } = this.#totals;
+    const { rows, committedRows } = this.#judge.counts;
     if (this.#end) {
       const seconds = Math.max(1, (this.#end.at - this.#startedAt) / 1_000);
       return { pace: rows / seconds, expectedRows: expected ?? null, left: null };
@@ -267,16 +264,13 @@ export class RunState {
   }
 
   #deliver({ step, waiting, status, error, sink }: EventOf<'delivery'>, now: number): void {
-    const sums = (this.#deliveries ??= { repeated: 0, accepted: 0, waiting: 0, deadLetters: 0, last: null });
-    sums.waiting = waiting;
-    if (step === 'retry') sums.repeated += 1;
-    if (step === 'accepted') sums.accepted += 1;
-    if (step === 'dead-letter') sums.deadLetters += 1;
+    const { last = null } = this.#deliveries ?? {};
+    this.#deliveries = { waiting, last };
     if (step === 'retry' && error) this.#count(`${sink}: ${causeOf(error)}`, now);
     if (step === 'retry' || step === 'failed' || step === 'refused') this.#problems.reportFailure(sink, error, now);
     if (step === 'sent' || step === 'dead-letter') return;
     const answer = error ? causeOf(error) : `HTTP ${status ?? 200}`;
-    sums.last = { at: now, answer, isAccepted: step === 'accepted' };
+    this.#deliveries = { waiting, last: { at: now, answer, isAccepted: step === 'accepted' } };
   }
 
   #limiterViews(now: number): LimiterView[] {
@@ -329,18 +323,6 @@ class Slowest {
     if (last && this.#list.length >= maxSlowest && response.took <= last.took) return;
     this.#list = [...this.#list, response].sort((a, b) => b.took - a.took).slice(0, maxSlowest);
   }
-}
-
-function emptyTotals(): Mutable<Snapshot['totals']> {
-  return {
-    rows: 0,
-    pages: 0,
-    committedRows: 0,
-    committedPages: 0,
-    requests: 0,
-    retries: 0,
-    changes: 0,
-  };
 }
 
 function lower(a: number | undefined, b: number | undefined): number | undefined {

@@ -9,19 +9,17 @@ export class Walked {
   /** As the API told last. */
   total: number | undefined;
   #begun = 0;
-  #done = 0;
   #latest: Snapshot['partitions']['latest'] = [];
 
-  add({ total, partition, page, endsPartition }: EventOf<'page'>, now: number): void {
+  add({ total, partition, page }: EventOf<'page'>, now: number): void {
     if (total !== undefined) this.total = total;
     this.#begun = Math.max(this.#begun, partition + 1);
-    if (endsPartition) this.#done += 1;
     const others = this.#latest.filter(([each]) => each !== partition);
     this.#latest = first([partition, page, now] as const, others, maxPartitions);
   }
 
-  /** @param resumed partitions that an earlier run has done */
-  partitions(resumed: number, of: number | undefined): Snapshot['partitions'] {
-    return { begun: this.#begun, done: this.#done + resumed, of: of ?? null, latest: this.#latest };
+  /** @param done partitions, with those of an earlier run */
+  partitions(done: number, of: number | undefined): Snapshot['partitions'] {
+    return { begun: this.#begun, done, of: of ?? null, latest: this.#latest };
   }
 }

@@ -93,14 +93,14 @@ const ownKey = (command: string): string => `
 
 /** The errors during the export, and whether all rows arrived nevertheless, as counted from the rows. */
 function exportSummary(
-  { report, tally, waited }: ExportOutcome,
+  { report, retries, waited }: ExportOutcome,
   digest: HoldingsDigest,
   expected: number,
   refused: number,
 ): string {
   const isComplete = digest.distinct === expected && report.rows === expected;
   const lines = [
-    `Retried ${formatCount(tally.retries, 'failed request')}.`,
+    `Retried ${formatCount(retries, 'failed request')}.`,
     `Waited ${formatDuration(waited)} for the rate limit; the API refused ${refused === 0 ? 'nothing' : formatCount(refused, 'request')}.`,
     isComplete
       ? `All ${formatNumber(expected)} rows are there, none of them twice.`

@@ -14,14 +14,7 @@ import { delay, fromEvent, type Observable, type Subscription } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
 import { redact } from '../errors/redact.js';
 import type { GroupOptions } from '../options/options.js';
-import {
-  countFields,
-  type Progress,
-  plainLine,
-  progressFields,
-  type RequestTally,
-  tallyRequests,
-} from '../progress/exportProgress.js';
+import { countFields, type Progress, plainLine, progressFields } from '../progress/exportProgress.js';
 import { type Notice, followNotices } from '../progress/notices.js';
 import { rateAdvice } from '../progress/rateAdvice.js';
 import type { ProgressMode } from '../progress/reporter.js';
@@ -59,7 +52,7 @@ export interface RowExport<T> {
 
 export interface ExportOutcome {
   readonly report: ExportReport;
-  readonly tally: RequestTally;
+  readonly retries: number;
   /** Wall time in which the rate held it up, in ms. */
   readonly waited: number;
 }
@@ -73,7 +66,6 @@ export async function exportRows<T>(
   const { client, sink, target, exportOptions, resumption, maxRows, limit, isLast = true, isSummedUp = true } = job;
   const { name, kind, forwarding } = target;
   const { stderr, signal, secrets } = environment;
-  const tally = tallyRequests(client);
   const parallel = limit?.rate === undefined ? defaultLimit.concurrency : undefined;
   const notices = job.notices ?? followNotices(client);
   const frame = openFrame({ client, notices, target, parallel, rows: 'rows' }, environment);
@@ -92,19 +84,20 @@ export async function exportRows<T>(
   /** A resumed run has those of its checkpoint. */
   let of = partitions;
   let doneBefore = 0;
-  const read = (): Progress => ({
-    rows: latest?.rows ?? 0,
-    pages: latest?.pages ?? 0,
-    resumedRows: latest?.resumedRows ?? 0,
-    total: boundTotal(latest?.total, maxRows),
-    partitions: of === Infinity || of <= 1 ? undefined : { done: doneBefore + tally.partitionsDone, of, noun },
-    elapsed: systemClock.monotonic() - began,
-    ...tally,
-    waited: frame.waited(),
-    lastRetry: frame.lastRetry(),
-    wait: signal.aborted ? { kind: 'stopping' } : frame.wait(),
-    sent: forwarding?.tally,
-  });
+  const read = (): Progress => {
+    const run = frame.look();
+    return {
+      ...run,
+      rows: latest?.rows ?? 0,
+      pages: latest?.pages ?? 0,
+      resumedRows: latest?.resumedRows ?? 0,
+      total: boundTotal(latest?.total, maxRows),
+      partitions: of === Infinity || of <= 1 ? undefined : { done: doneBefore + run.partitionsDone, of, noun },
+      elapsed: systemClock.monotonic() - began,
+      wait: signal.aborted ? { kind: 'stopping' } : run.wait,
+      sent: forwarding && run,
+    };
+  };
   const mode = modeFor(options, kind, environment);
   // Loaded on demand: only terminals have a bar.
   const bar = mode === 'bar' ? (await import('../progress/progressLine.js')).progressLine : undefined;
@@ -124,7 +117,7 @@ export async function exportRows<T>(
     interruption: async (error: unknown) => {
       // Loaded on demand: a completed export does not need it. An upgrade of the package may have replaced it meanwhile.
       const loaded = await import('./interruptedExport.js').catch(() => undefined);
-      return loaded?.exportInterruption({ error, target, latest, resuming });
+      return loaded?.exportInterruption({ error, target, latest, resuming, ...frame.look() });
     },
   };
   return withRun(frame, shown, async ({ reporter, page, showWarnings }) => {
@@ -210,7 +203,7 @@ export async function exportRows<T>(
     if (finishedAt !== undefined) news.push(summary);
     if (mode === 'silent') for (const sentence of news) stderr.print(`sluice: ${redact(sentence, secrets)}\n`);
     printDeadLetters(report.deadLetters?.count ?? 0, frame, mode);
-    return { report, tally, waited: frame.waited() };
+    return { report, retries, waited: frame.look().waited };
   });
 }
 

@@ -91,10 +91,12 @@ interface UnfinishedRun {
   readonly latest: ExportProgress | undefined;
   /** Absent if it can't be resumed. */
   readonly resuming: Resuming | undefined;
+  readonly deadLetters: number;
 }
 
 /** What an early end means for an export to any target; `undefined` if there is nothing to add to the error. */
-export function exportInterruption({ error, target, latest, resuming }: UnfinishedRun): InterruptionReport | undefined {
+export function exportInterruption(end: UnfinishedRun): InterruptionReport | undefined {
+  const { error, target, latest, resuming, deadLetters } = end;
   const { kind, forwarding } = target;
   const isRefused = SluiceError.is(error, 'cursor-refused');
   if (resuming) {
@@ -105,7 +107,7 @@ export function exportInterruption({ error, target, latest, resuming }: Unfinish
         ? 'A service cannot undo a partition, so use --restart: it receives the same records again, with the same ids.'
         : undefined,
       ownStateHint(error, kind),
-      setAside(forwarding),
+      setAside(deadLetters, forwarding),
       report?.consequence,
     ].filter((sentence) => sentence !== undefined);
     return sentences.length === 0 ? undefined : { ...report, consequence: sentences.join(' ') };

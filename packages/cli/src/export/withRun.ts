@@ -1,5 +1,5 @@
 import { type Client, systemClock } from '@sluice/core';
-import { healthLevel, type RunHealth, RunJudge, type RunLevel } from '@sluice/core/health';
+import { healthLevel, type RunCounts, type RunHealth, RunJudge, type RunLevel } from '@sluice/core/health';
 import type { About, Dashboard } from '@sluice/dashboard';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
@@ -7,7 +7,7 @@ import { EarlyEnd, type InterruptionReport, Interruption } from '../errors/error
 import { chooseExitCode, isClosedOutput } from '../errors/exitCode.js';
 import { errorSentence } from '../errors/formatError.js';
 import { redact, redactorFor } from '../errors/redact.js';
-import type { RunHeader } from '../progress/exportProgress.js';
+import type { Progress, RunHeader } from '../progress/exportProgress.js';
 import type { Notice } from '../progress/notices.js';
 import { openReporter, type ProgressMode, type ReportedRun, type Reporter } from '../progress/reporter.js';
 import { type Wait, waitOf } from '../progress/waits.js';
@@ -36,29 +36,25 @@ export interface Frame extends FrameParts {
   /** Warnings of the state. They are shown when the run has begun: they would confuse if it were refused. */
   readonly warnings: Observable<string>;
   readonly onWarning: (message: string) => void;
-  /** What the run waits for now. */
-  readonly wait: () => Wait | undefined;
+  readonly look: () => RunState;
+}
+
+/** What a run has done since its frame was opened, and what it waits for now. */
+interface RunState extends RunCounts, Pick<Progress, 'waited' | 'lastRetry'> {
+  readonly wait: Wait | undefined;
   /** What holds it up, as the page shows it. */
-  readonly health: () => RunHealth;
-  /** What it waits for now, and how serious that is. */
-  readonly judge: () => { readonly wait: Wait | undefined; readonly level: RunLevel };
-  /** Wall time in which the rate held it up, in ms. */
-  readonly waited: () => number;
-  /** Why the latest attempt was repeated. */
-  readonly lastRetry: () => string | undefined;
+  readonly health: RunHealth;
+  readonly level: RunLevel;
 }
 
 export function openFrame(parts: FrameParts, environment: Environment): Frame {
   const { client, target } = parts;
   const warnings = new ReplaySubject<string>(maxBuffered);
-  const now = (): number => systemClock.monotonic();
   // The page of `--dashboard` has a judge of its own: it follows the same events, so both say the same.
   const judge = new RunJudge(parts);
   client.eventsOf(...judge.events).subscribe((event) => {
-    judge.follow(event, now());
+    judge.follow(event, systemClock.monotonic());
   });
-  const health = (): RunHealth => judge.health(now());
-  const wait = (): Wait | undefined => waitOf(health(), targetWords[target.kind].noun, parts.rows);
   return {
     ...parts,
     environment,
@@ -66,11 +62,13 @@ export function openFrame(parts: FrameParts, environment: Environment): Frame {
     onWarning: (message) => {
       warnings.next(visibleText(message));
     },
-    wait,
-    health,
-    judge: () => ({ wait: wait(), level: healthLevel(health()) }),
-    waited: () => judge.limitedFor(now()),
-    lastRetry: () => judge.lastRetry,
+    look: () => {
+      const now = systemClock.monotonic();
+      const health = judge.health(now);
+      const wait = waitOf(health, targetWords[target.kind].noun, parts.rows);
+      const { counts, lastRetry } = judge;
+      return { ...counts, health, level: healthLevel(health), wait, waited: judge.limitedFor(now), lastRetry };
+    },
   };
 }
 
@@ -118,7 +116,7 @@ export async function withRun<R>(frame: Frame, shown: ShownRun, work: (run: Run)
     else reporter.warn(message);
   });
   reportRereads(reporter, mode, environment);
-  forwarding?.tally.warnings.subscribe((sentence) => {
+  forwarding?.warnings.subscribe((sentence) => {
     reporter.warn(visibleText(redact(sentence, secrets)));
   });
   const showWarnings = (): void => {

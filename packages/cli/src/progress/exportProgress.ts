@@ -1,9 +1,9 @@
-import type { Client } from '@sluice/core';
+import type { RunCounts } from '@sluice/core/health';
 import { formatCount, formatDuration, formatNumber, formatTimeLeft } from '../terminal/format.js';
 import { otherCause, type Wait, waitEvent, waitText } from './waits.js';
 
 /** How far an export is. Times are in ms. */
-export interface Progress {
+export interface Progress extends Pick<RunCounts, 'requests' | 'retries'> {
   /** Rows and pages include those of earlier runs. */
   readonly rows: number;
   readonly pages: number;
@@ -13,9 +13,6 @@ export interface Progress {
   readonly total: number | undefined;
   /** Since the start. */
   readonly elapsed: number;
-  /** Includes retries. */
-  readonly requests: number;
-  readonly retries: number;
   /** Wall time in which the rate held it up, in ms: see `RunJudge.limitedFor`. */
   readonly waited: number;
   /** Absent unless there are several partitions. */
@@ -25,7 +22,7 @@ export interface Progress {
   /** What it waits for. Absent while it makes progress. */
   readonly wait?: Wait | undefined;
   /** Absent if the target is not a webhook. */
-  readonly sent?: Deliveries | undefined;
+  readonly sent?: Pick<RunCounts, 'deliveries' | 'redeliveries'> | undefined;
 }
 
 /** How many partitions are done. They are unlike, so this tells no time. */
@@ -39,13 +36,6 @@ export interface PartitionProgress {
 /** @example partitionText({ done: 12, of: 40, noun: 'wallets' }) // '12 of 40 wallets' */
 function partitionText({ done, of, noun }: PartitionProgress): string {
   return `${formatNumber(Math.min(done, of))} of ${formatNumber(of)} ${noun}`;
-}
-
-/** Requests to a webhook. */
-export interface Deliveries {
-  /** Includes redeliveries. */
-  readonly deliveries: number;
-  readonly redeliveries: number;
 }
 
 /** The rate of this run; 0 at the start. */
@@ -147,21 +137,4 @@ export interface RunHeader {
   readonly deadLetterFile?: string | undefined;
   /** The target is a table that mirrors the rows of a watch. */
   readonly isMirror?: true | undefined;
-}
-
-/** Counts of a client's requests, as in {@link Progress}. */
-export interface RequestTally extends Pick<Progress, 'requests' | 'retries'> {
-  /** Partitions whose last page has arrived. */
-  readonly partitionsDone: number;
-}
-
-/** Counts a client's requests from now on. The result is live. */
-export function tallyRequests(client: Client): RequestTally {
-  const tally = { requests: 0, retries: 0, partitionsDone: 0 };
-  client.eventsOf('attempt', 'retry', 'page').subscribe((event) => {
-    if (event.type === 'page' && event.endsPartition) tally.partitionsDone += 1;
-    if (event.type === 'attempt') tally.requests += 1;
-    if (event.type === 'retry') tally.retries += 1;
-  });
-  return tally;
 }

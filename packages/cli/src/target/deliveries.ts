@@ -2,38 +2,24 @@ import type { HttpEvent } from '@sluice/core/kit';
 import type { DeadLetter } from '@sluice/exporters/webhook';
 import { type Observable, Subject } from 'rxjs';
 import { outageSentences } from '../progress/notices.js';
-import type { Deliveries } from '../progress/exportProgress.js';
 import { formatCount } from '../terminal/format.js';
 import { quoteForShell } from '../terminal/text.js';
 
-/** Live counts of a forward. */
-interface DeliveryTally extends Deliveries {
-  /** Records that the webhook refused. */
-  readonly deadLetters: number;
-  /** A sentence about each of these, one when an outage begins, and one when it is over. */
-  readonly warnings: Observable<string>;
-}
-
-/** Counts the events of a webhook from now on. @param file of the dead letters. */
-export function tallyDeliveries(file: string): {
-  readonly tally: DeliveryTally;
-  readonly onEvent: (event: HttpEvent) => void;
-  readonly onDeadLetter: (letter: DeadLetter) => void;
-} {
+/**
+ * Listeners of a webhook, and a sentence about each dead letter, one when an outage begins, and one when it is over.
+ *
+ * @param file of the dead letters.
+ */
+export function describeDeliveries(file: string) {
   const warnings = new Subject<string>();
   const describeOutage = outageSentences();
-  const tally = { deliveries: 0, redeliveries: 0, deadLetters: 0, warnings };
   return {
-    tally,
-    onEvent: (event) => {
-      const { type } = event;
+    warnings,
+    onEvent: (event: HttpEvent): void => {
       const sentence = describeOutage(event);
       if (sentence !== undefined) warnings.next(sentence);
-      if (type === 'attempt') tally.deliveries += 1;
-      if (type === 'retry') tally.redeliveries += 1;
     },
-    onDeadLetter: (letter) => {
-      tally.deadLetters += 1;
+    onDeadLetter: (letter: DeadLetter): void => {
       warnings.next(deadLetterWarning(letter, file));
     },
   };
@@ -48,7 +34,7 @@ export interface ForwardPlaces {
 
 /** A running forward. */
 export interface Forwarding extends ForwardPlaces {
-  readonly tally: DeliveryTally;
+  readonly warnings: Observable<string>;
 }
 
 export function deadLetterWarning({ id, attempts, status, answer }: DeadLetter, file: string): string {
@@ -58,9 +44,9 @@ export function deadLetterWarning({ id, attempts, status, answer }: DeadLetter, 
 }
 
 /** How many dead letters this run has written; `undefined` if none. */
-export function setAside(forwarding: Forwarding | undefined): string | undefined {
-  if (!forwarding || forwarding.tally.deadLetters === 0) return undefined;
-  return `${formatCount(forwarding.tally.deadLetters, 'record was', 'records were')} set aside in ${forwarding.deadLetters}.`;
+export function setAside(count: number, places: ForwardPlaces | undefined): string | undefined {
+  if (!places || count === 0) return undefined;
+  return `${formatCount(count, 'record was', 'records were')} set aside in ${places.deadLetters}.`;
 }
 
 /** How many dead letters there are, and what to do with them. @param command how to call `sluice` here. */

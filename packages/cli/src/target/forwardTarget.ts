@@ -9,7 +9,7 @@ import { findWebhookSecrets, secretOption } from '../input/secretVariables.js';
 import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
 import { chooseRetries } from '../source/openClient.js';
-import { type ForwardPlaces, tallyDeliveries } from './deliveries.js';
+import { describeDeliveries, type ForwardPlaces } from './deliveries.js';
 import { matchNamed } from './namedTarget.js';
 import type { Target } from './target.js';
 
@@ -29,7 +29,7 @@ export async function forwardTarget<T extends object>(
   if (options.state === '') throw new UsageError('--state is empty: give the name of a folder.');
   if (options.deadLetters === '') throw new UsageError('--dead-letters is empty: give the name of a file.');
   const places = choosePlaces(url, options, config);
-  const { tally, ...listeners } = tallyDeliveries(places.deadLetters);
+  const { warnings, ...listeners } = describeDeliveries(places.deadLetters);
   const sink = webhook<T>({
     ...(await webhookOptions(url, options, environment)),
     ...listeners,
@@ -48,7 +48,7 @@ export async function forwardTarget<T extends object>(
     format: 'json',
     state: places.state,
     open: () => Promise.resolve(sink),
-    forwarding: { ...places, tally },
+    forwarding: { ...places, warnings },
   };
 }
 

@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/core';
 import { type InterruptionReport, Interruption } from '../errors/errors.js';
-import { type Forwarding, setAside } from '../target/deliveries.js';
+import { type ForwardPlaces, setAside } from '../target/deliveries.js';
 import { ownStateHint } from '../target/statePlace.js';
 import type { TargetKind } from '../target/target.js';
 import { formatCount } from '../terminal/format.js';
@@ -22,15 +22,16 @@ interface WatchEnd {
   /** Of the target. */
   readonly kind: TargetKind;
   /** For a webhook only. */
-  readonly forwarding?: Forwarding | undefined;
+  readonly forwarding?: ForwardPlaces | undefined;
+  readonly deadLetters: number;
 }
 
 /** What an early end means for a watch; `undefined` if there is nothing to add to the error. */
 export function watchInterruption(end: WatchEnd): InterruptionReport | undefined {
-  const { error, forwarding, kind } = end;
+  const { error, forwarding, deadLetters, kind } = end;
   const isTaken = kind === 'file' && SluiceError.is(error) && error.advice.some(({ option }) => option === 'ifExists');
   const sentences = [
-    setAside(forwarding),
+    setAside(deadLetters, forwarding),
     ...listConsequences(end),
     ownStateHint(error, kind),
     isTaken

@@ -143,15 +143,18 @@ async function watchChanges(
   let latest: ExportProgress | ExportReport | undefined;
   /** The last poll that `--polls` allows has failed. */
   let isLastFailed = false;
-  const counts = () => ({
-    changes: (latest?.rows ?? 0) - (latest?.resumedRows ?? 0),
-    polls,
-    deliveries: forwarding?.tally.deliveries,
-    redeliveries: forwarding?.tally.redeliveries,
-    deadLetters: forwarding?.tally.deadLetters
-      ? { count: forwarding.tally.deadLetters, path: forwarding.deadLetters }
-      : undefined,
-  });
+  const counts = () => {
+    const { deliveries, redeliveries, deadLetters: count } = frame.look();
+    return {
+      changes: (latest?.rows ?? 0) - (latest?.resumedRows ?? 0),
+      polls,
+      ...(forwarding && {
+        deliveries,
+        redeliveries,
+        deadLetters: count > 0 ? { count, path: forwarding.deadLetters } : undefined,
+      }),
+    };
+  };
   const mode = options.quiet ? 'silent' : (options.progress ?? 'plain');
   const shown = {
     mode,
@@ -169,6 +172,7 @@ async function watchChanges(
         isKnown: (last?.generation ?? 0) > 0,
         isRestart: restart,
         forwarding,
+        deadLetters: frame.look().deadLetters,
         kind,
       }),
   } as const;
@@ -202,7 +206,7 @@ async function watchChanges(
       options.health &&
       (await answerHealthChecks(options.health, () =>
         judgeWatch({
-          health: frame.health(),
+          health: frame.look().health,
           target: targetWords[kind].noun,
           poll: last,
           acceptedFor: acceptedAt === undefined ? undefined : systemClock.monotonic() - acceptedAt,
@@ -211,7 +215,7 @@ async function watchChanges(
         }),
       ));
     if (checks) reporter.info(`Health checks are answered at ${checks.url}`);
-    const endWaits = onLongWaits(frame.judge, systemClock, (wait, lasted) => {
+    const endWaits = onLongWaits(frame.look, systemClock, (wait, lasted) => {
       const begun = wait.kind === 'pace' ? wait.sentence : `The watch waits: ${waitText(wait)}.`;
       const sentence = lasted === undefined ? begun : `The watch goes on, after ${formatDuration(lasted)}.`;
       const lines = noticed === (lasted === undefined ? 'begun' : 'over') ? [] : [timed(sentence)];

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { exportInterruption, describeInterruption } from '../../src/export/interruptedExport.js';
 import { type CommittedState, resumeCommand, shownAddress } from '../../src/export/resume.js';
 import { Interruption } from '../../src/errors/errors.js';
-import { deadLetterSummary, deadLetterWarning, type Forwarding } from '../../src/target/deliveries.js';
+import { deadLetterSummary, deadLetterWarning } from '../../src/target/deliveries.js';
 import { forwardPlaces } from '../../src/target/forwardTarget.js';
 import { ownStateHint } from '../../src/target/statePlace.js';
 import { reportLines } from '../../src/commands/checkpoint/lines.js';
@@ -62,11 +62,7 @@ describe('what an early end leaves of a forward', () => {
   const interrupted = new Interruption('SIGINT');
   const rows: Left = { last: { rows: 4000 }, isKnown: true };
   const commands = { resume: 'sluice', isRestart: false };
-  const forwarding = (deadLetters = 0): Forwarding => ({
-    state: 'a.io.sluice',
-    deadLetters: 'a.io.dead.jsonl',
-    tally: { deliveries: 0, redeliveries: 0, deadLetters, warnings: NEVER },
-  });
+  const forwarding = { state: 'a.io.sluice', deadLetters: 'a.io.dead.jsonl', warnings: NEVER };
 
   test.each<[string, Left, object, string]>([
     ['rows', rows, {}, 'At least 4,000 rows are delivered, and none is lost. Resume with:'],
@@ -97,11 +93,13 @@ describe('what an early end leaves of a forward', () => {
 
   test('an expired cursor: a service gives no rows back', () => {
     const error = new PaginationError('cursor-refused', 'No.');
-    const target = { kind: 'webhook', name: 'https://a.io', forwarding: forwarding(2) } as const;
-    expect(exportInterruption({ error, target, latest: undefined, resuming: undefined })).toBeUndefined();
+    const target = { kind: 'webhook', name: 'https://a.io', forwarding } as const;
+    expect(
+      exportInterruption({ error, target, latest: undefined, resuming: undefined, deadLetters: 2 }),
+    ).toBeUndefined();
     const resuming = { committed: rows, commands, exportOptions: {} };
     const latest = { isDone: false, rows: 0, pages: 0, resumedRows: 0, committedRows: 0 } as const;
-    expect(exportInterruption({ error, target, latest, resuming })?.consequence).toBe(
+    expect(exportInterruption({ error, target, latest, resuming, deadLetters: 2 })?.consequence).toBe(
       'A service cannot undo a partition, so use --restart: it receives the same records again, with the same ids. 2 records were set aside in a.io.dead.jsonl. At least 4,000 rows are delivered, and none is lost.',
     );
   });

@@ -15,6 +15,7 @@ export {
   type RunPart,
 } from './runHealth.js';
 export { RunJudge, type RunJudgeOptions } from './runJudge.js';
+export { countEvent, noCounts, type RunCounts } from './runCounts.js';
 
 // Statuses
 export { statusHue, statusTone, type StatusTone } from './statusTone.js';

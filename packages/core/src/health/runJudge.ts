@@ -1,6 +1,7 @@
 import type { LimiterEvent } from '../http/limit/limiterReports.js';
 import type { ClientEvent } from '../plugins/clientEvent.js';
 import { type Failing, failing, isLongSilence, usualWait } from './failing.js';
+import { countEvent, noCounts, type RunCounts } from './runCounts.js';
 import { causeOf, type RunHealth, type RunPart } from './runHealth.js';
 import { TargetJudge } from './targetJudge.js';
 
@@ -38,6 +39,8 @@ export interface RunJudgeOptions {
 export class RunJudge {
   /** The types of the events that it needs. */
   readonly events = judgedEvents;
+  /** What the run has done, as far as the followed events tell. */
+  counts: RunCounts = noCounts();
   /** Why the latest request was repeated. */
   lastRetry: string | undefined;
   readonly #parallel: number;
@@ -65,6 +68,7 @@ export class RunJudge {
   /** Takes an event into account. `now`: ms, by a monotonic clock. */
   follow(event: ClientEvent, now: number): void {
     this.#measure(now);
+    this.counts = countEvent(this.counts, event);
     switch (event.type) {
       case 'request':
         this.#open.set(event.request, { is: 'queued', since: now });
