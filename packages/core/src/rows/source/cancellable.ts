@@ -4,7 +4,7 @@
 export interface PullIterator<T> extends AsyncIterator<T, undefined>, AsyncDisposable {
   /** Concurrent calls resolve in order. */
   next(): Promise<IteratorResult<T, undefined>>;
-  /** Ends it: a pending `next()` resolves with `done` at once. Resolves when everything it uses is closed. */
+  /** Ends the iteration: a pending `next()` resolves with `done` at once. Resolves when all resources are closed. */
   return(): Promise<IteratorResult<T, undefined>>;
   /** Returns itself, for `for await`. */
   [Symbol.asyncIterator](): PullIterator<T>;
@@ -20,21 +20,21 @@ export const done: { readonly done: true; readonly value: undefined } = { done: 
  * Creates an iterator from a step function. Unlike with an async generator, `return()` does not wait for the current
  * step: it aborts the step's signal and `next()` resolves at once.
  *
- * Steps never overlap. None is made after the end, an error or `return()`.
+ * Steps never overlap. No step starts after the end, an error or `return()`.
  *
- * @param close called once, at the end for whatever reason; `return()` waits for it
+ * @param close called once, whatever ends the iteration; `return()` waits for it
  */
 export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> = () => undefined): PullIterator<T> {
   const stopped = new AbortController();
   const { signal } = stopped;
   let closed: Promise<void> | undefined;
-  /** The latest call. */
+  /** The result of the latest call of `next`. */
   let last: Promise<unknown> = Promise.resolve();
   let hasEnded = false;
   const isEnded = (): boolean => hasEnded;
   /**
-   * Callbacks of pending `next()` calls. Not listeners: a signal retains one that is added while another is there, and
-   * with it every page, until a full garbage collection.
+   * Callbacks of pending `next()` calls. They are not listeners of the signal: it would retain a listener that is added
+   * while it has another, and with it every page, until a full garbage collection.
    */
   const pending: (() => void)[] = [];
   const end = (): Promise<void> => {
@@ -47,9 +47,9 @@ export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> 
       const result = await step(signal);
       if (!result.done) return isEnded() ? done : result;
     } catch (error) {
-      // A stopped step may throw because of the stop, which its consumer asked for.
+      // A step that the consumer stopped may throw because of that.
       if (signal.aborted) return done;
-      // The consumer gets the first error, not one of closing.
+      // The consumer gets the first error, not an error of closing.
       await end().catch(() => undefined);
       throw error;
     }
@@ -66,7 +66,7 @@ export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> 
   const iterator: PullIterator<T> = {
     next() {
       if (isEnded()) return Promise.resolve(done);
-      // Never at once: what a step calls may call `next` or `return`.
+      // The step never starts synchronously: code that it calls may call `next` or `return`.
       const result = last.then(advance, advance);
       last = result;
       return untilStopped(result);

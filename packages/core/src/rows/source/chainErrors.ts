@@ -97,7 +97,7 @@ export function nothingSent(place: ChainPlace): PaginationError {
   );
 }
 
-/** Each page can be fetched only once, and nobody knows whether this one was. */
+/** Each page can be fetched only once, and it is unknown whether the API counts this one as fetched. */
 export function lostPage({ name, partition, page }: ChainPlace, where: string, cause?: unknown): PaginationError {
   return new PaginationError(
     'cursor-refused',
@@ -110,12 +110,12 @@ export function lostPage({ name, partition, page }: ChainPlace, where: string, c
   );
 }
 
-/** Whether the API refuses what it was asked for, rather than who asks. */
+/** Whether the API refused the content of the request, not its caller. */
 export function isAboutRequest({ details: { status, means } }: SluiceError): boolean {
   return (status === 400 || status === 404 || status === 422) && (means === undefined || means === 'final');
 }
 
-/** The error of a request with a cursor of the API: it says so if the cursor may have expired. */
+/** The error of a refused request with a cursor of the API. It says whether the cursor may have expired. */
 export function refusedCursor({ name, partition, page }: ChainPlace, error: SluiceError): SluiceError {
   const { status, excerpt, means } = error.details;
   const details = { partition, status };
@@ -133,7 +133,7 @@ export function refusedCursor({ name, partition, page }: ChainPlace, error: Slui
   return Object.assign(error, { details: { ...error.details, ...details, page } });
 }
 
-/** The error of a paging, which knows only its response, with its place in the walk. */
+/** Adds the place in the walk to an error of a paging, which knows only its response. */
 export function placedFault(place: ChainPlace, { summary, advice }: SluiceError): PaginationError {
   return chainError('rows-moved', place, `at page ${place.page}, ${summary.replace(/\.$/, '')}`, advice);
 }
@@ -175,7 +175,7 @@ export function sourceFault(thrown: unknown, name: string, what: 'fetch' | 'deco
 /**
  * The error, or warning, of a finished walk whose listings have fewer or more rows than the API says.
  *
- * @param more the end of the sentence that says how many may be missing
+ * @param more text to append to "so 3 may be missing"
  */
 export function otherTotal(
   name: string,

@@ -7,26 +7,26 @@ import type { SourceEvent } from './sourceEvent.js';
 
 export type { Json } from '../../json.js';
 
-/** Identifies a row: text, or an integer, which equals its digits. `1` and `'1'` are the same key. */
+/** Identifies a row: a text or an integer. An integer equals its digits: `1` and `'1'` are the same key. */
 export type RowKey = string | number;
 
 /** The shape of a source's rows. */
 export interface RowSchema<T> {
   /** Field names, in the order of a table. */
   readonly columns: readonly string[];
-  /** What the columns hold, for sinks that have types. Default: `text`, in which lists and objects are JSON. */
+  /** The types of the columns, for sinks with typed columns. Default: `text`, in which lists and objects are JSON. */
   readonly types?: Readonly<Record<string, ColumnType | undefined>>;
   /** Returns the key that identifies a row, if there is one. */
   key?(row: T): RowKey;
-  /** Returns the row's status, for the `change` events of a watch; anything but a text counts as none. */
+  /** Returns the row's status, for the `change` events of a watch. If it is not a text, it is ignored. */
   statusOf?(row: T): unknown;
-  /** Returns the row's name for people, e.g. its tag, for the `change` events of a watch; anything but a text counts as none. */
+  /** Returns the row's name for people, e.g. its tag, for `change` events. If it is not a text, it is ignored. */
   nameOf?(row: T): unknown;
   /** Identifies a row as an event, so that sinks that send events need nothing else. */
   event?(row: T): RowEvent;
-  /** For changes: the columns of the rows that change. */
+  /** In a schema of changes: the columns of the rows that change. */
   readonly rows?: Pick<RowSchema<never>, 'columns' | 'types'>;
-  /** For changes: whether their watch compares a field of the rows, or something in it. Default: it compares all. */
+  /** In a schema of changes: whether the watch compares a field of the rows, or a part of it. Default: all fields. */
   readonly compares?: (field: string) => boolean;
 }
 
@@ -37,7 +37,7 @@ export interface RowEvent {
   /** Events with the same key are delivered in order. */
   readonly key: string;
   readonly type: string;
-  /** When it was observed, ISO 8601. */
+  /** When the event was observed, ISO 8601. */
   readonly timestamp: string;
 }
 
@@ -48,30 +48,30 @@ export interface PageRequest {
   readonly at: PageCursor | undefined;
   /** Minimum page size: 2 if the last known row is read again, to compare it. */
   readonly atLeast: 1 | 2;
-  /** What the walk has received of the partition before this page. */
+  /** The pages of the partition that the walk has received before this one. */
   readonly walked: WalkedPages;
-  /** Only rows from a value on; absent unless the definition has `increment`. */
+  /** Requests only rows from a value on; absent unless the definition has `increment`. */
   readonly since?: Since | undefined;
   /** Stores pages between the walks of a poll or watch, for conditional requests. */
   readonly cache?: PageCache | undefined;
-  /** Aborts when the walk is to request nothing more: each walk has one of its own. */
+  /** Aborts when the walk may request nothing more. Each walk has its own signal. */
   readonly signal: AbortSignal;
 }
 
-/** What a walk has received of a partition. */
+/** The pages of a partition that a walk has received. */
 export interface WalkedPages {
   readonly pages: number;
   /** From the partition's beginning; unknown if the walk started at a given cursor. */
   readonly rows: number | undefined;
-  /** Rows of the first page that had some. Default: none had. */
+  /** Rows of the first page that had any. Default: no page had rows. */
   readonly firstRows?: number;
   /** The smallest total that the API has stated. Default: it has stated none. */
   readonly total?: number;
-  /** That of the last page, if it has one. */
+  /** The `hash` of the last page, if it has one. */
   readonly hash?: string;
-  /** The page before stated that this one follows. */
+  /** The last page stated that another one follows. */
   readonly isStated?: true;
-  /** What the source keeps of the page before, in the memory of its chain: absent after a resume. */
+  /** The `memo` of the last page, which is kept in memory only: absent after a resume. */
   readonly memo?: unknown;
 }
 
@@ -88,34 +88,34 @@ export interface FetchedPage<T> {
   readonly total?: number | undefined;
   /** The API said that rows are missing from this page, so a watch concludes no removals from the walk. */
   readonly isIncomplete?: true | undefined;
-  /** What its rows say about an increment, if the definition has `increment`. */
+  /** The values of its rows for an increment, if the definition has `increment`. */
   readonly increment?: PageIncrement;
-  /** Identifies the page for the request of the next one, which has it in `walked`. It is part of positions. */
+  /** Identifies the page. The request for the next page has it in `walked`, and positions store it. */
   readonly hash?: string | undefined;
-  /** It states that another page follows: the request of that one has it in `walked`. It is part of positions. */
+  /** The page states that another one follows. The request for it has this in `walked`, and positions store it. */
   readonly isStated?: true | undefined;
-  /** What the request of the next page has in `walked`, unless the walk is resumed there. */
+  /** A value that the request for the next page has in `walked`, unless the walk resumes there. */
   readonly memo?: unknown;
 }
 
-/** What a source needs of its endpoint. Endpoints that a plugin context opens have all of it. */
+/** The members of an endpoint that a source uses. Endpoints that a plugin context opens have all of them. */
 export interface SourceEndpoint {
   /** Whether a text contains a secret, so that it must not be stored as a cursor. */
   isSecret?(text: string): boolean;
   /**
-   * A text without secrets, in no more than so many characters (default: all). Errors of walks and exports are redacted by
-   * it. Default: they are not.
+   * Returns a text without secrets, cut to `length` characters (default: not cut). Walks and exports redact their
+   * errors with it. Default: they do not redact.
    */
   redact?(text: string, length?: number): string;
   /** A short salted hash of the API key. With it, a checkpoint of another key, hence another project, is refused. */
   keyFingerprint?(salt: string): Promise<string>;
-  /** Emits a warning event of the client, e.g. of a partition that is skipped. Default: nobody is told. */
+  /** Emits a warning event of the client, e.g. about a skipped partition. Default: warnings are dropped. */
   warn?(message: string): void;
-  /** Emits pages, commits and errors. What it throws is ignored; that of a client replaces what is no such event by a warning. */
+  /** Emits an event, e.g. a page. What it throws is ignored. A client emits a warning instead of an invalid event. */
   observe?(event: SourceEvent): void;
-  /** Whether any hook or subscriber receives events of a type. Frequent ones are not created otherwise. Default: yes. */
+  /** Whether any hook or subscriber receives events of a type. If not, frequent ones are not created. Default: yes. */
   isObserved?(type: SourceEvent['type']): boolean;
-  /** Aborts, with the error that requests get then, when the client is closed: polls and watches end at once. */
+  /** Aborts when the client is closed, with the error that its requests get then. Polls and watches end at once. */
   readonly closed?: AbortSignal;
 }
 
@@ -123,7 +123,7 @@ export interface SourceEndpoint {
 export interface UndecodedPage<T> extends Omit<FetchedPage<T>, 'rows' | 'received'> {
   /** The original rows. */
   readonly received: readonly unknown[];
-  /** The received rows that are not emitted, by their index, since an earlier walk has emitted them. Default: none. */
+  /** Indexes of the received rows that an earlier walk has emitted, so that this walk does not. Default: none. */
   readonly leftOut?: ReadonlySet<number>;
   /** The API said that the listing ended before this page. */
   readonly isEnd?: true | undefined;
@@ -135,16 +135,16 @@ export interface UndecodedPage<T> extends Omit<FetchedPage<T>, 'rows' | 'receive
 export interface SourceDefinition<T> {
   /** The name in errors, events and costs, e.g. `aptos.nfts`. */
   readonly name: string;
-  /** What determines the rows, as plain JSON: another identity is another plan, which no checkpoint fits. */
+  /** All that determines the rows, as plain JSON. Checkpoints with another identity are of another plan and refused. */
   readonly identity: Json;
-  /** `identity` without bounds such as `maxRows`: positions of another one are refused. Default: `identity`. */
+  /** `identity` without bounds such as `maxRows`. Positions with another one are refused. Default: `identity`. */
   readonly walkIdentity?: Json;
-  /** `identity` without what only affects paging, so that state about rows stays valid. Default: `identity`. */
+  /** `identity` without settings that affect only paging: state about rows outlives their change. Default: equal. */
   readonly rowsIdentity?: Json;
   readonly schema: RowSchema<T>;
   /**
-   * Whether a row is emitted. All else counts the rows as received: offsets, totals, marks, ends, pages without rows.
-   * Only `maxRows` counts what is kept. The identity must say which filter it is. Default: all rows are.
+   * Whether a row is emitted. Only `maxRows` counts emitted rows: offsets, totals, marks, ends and pages without rows
+   * are about the received ones. The identity must say which filter it is. Default: all rows are emitted.
    */
   readonly filter?: ((row: T) => boolean) | undefined;
   /** Number of partitions of the plan, each with its own chain of pages. Default 1. */
@@ -156,17 +156,17 @@ export interface SourceDefinition<T> {
   /** The walk ends after this many rows, which requires `concurrency: 1`. Default: no limit. */
   readonly maxRows?: number | undefined;
   /**
-   * `false` if each page can be fetched only once. Then a partition that was interrupted after its first page can only
-   * start over: it is refused with `cursor-refused`, also when a walk resumes. Default `true`.
+   * `false` if each page can be fetched only once. Then a partition that was interrupted after its first page must
+   * start over: to continue or resume it fails with `cursor-refused`. Default `true`.
    */
   readonly isRepeatable?: boolean | undefined;
-  /** How rows are found that are new since an earlier walk. Default: each walk has all rows. */
+  /** How a walk finds the rows that are new since an earlier walk. Default: each walk emits all rows. */
   readonly increment?: Increment | undefined;
-  /** Fetches one page. An error of a request whose `responses` say `skip` ends the partition; see `Responses`. */
+  /** Fetches one page. A request's error that `responses` map to `skip` ends the partition; see `Responses`. */
   readonly fetch: (request: PageRequest) => Promise<FetchedPage<T> | UndecodedPage<T>>;
-  /** The endpoint of `fetch`. Without it, the key in cursors, another key and events go unnoticed. */
+  /** The endpoint of `fetch`. Without it, a key in a cursor and a changed key go unnoticed, and there are no events. */
   readonly endpoint?: SourceEndpoint;
 }
 
-/** What a walk needs of a source beside its plan, which says how pages are fetched. */
+/** The properties of a source that a walk needs beside its plan, which says how pages are fetched. */
 export type WalkedSource<T> = Omit<SourceDefinition<T>, 'fetch' | 'partitions'>;

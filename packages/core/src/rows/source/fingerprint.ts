@@ -1,12 +1,12 @@
 import { isRecord } from '../../values.js';
-/** Rows of a page that are hashed. */
+/** How many rows of a page are hashed. */
 const maxSampled = 8;
 
 /**
- * Identifies a page by its number of rows and a hash of eight evenly spaced ones, or of all if there are no more, or
- * two of the eight are equal: repeated rows say little.
+ * Identifies a page by its number of rows and a hash of eight evenly spaced rows. If it has no more than eight, or two
+ * of the eight are equal, all rows are hashed: repeated rows say little.
  *
- * Computed when the page arrives, before anyone can modify it. Hashing a hundred rows takes seven times as long.
+ * Computed when the page arrives, before anyone can modify it. Hashing all of a hundred rows takes seven times as long.
  */
 export function fingerprintOf(rows: readonly unknown[]): string {
   return fingerprintsOf(rows).page;
@@ -25,7 +25,7 @@ export function fingerprintsOf(rows: readonly unknown[]): { readonly page: strin
   return { page: `${rows.length}.${high.toString(36)}.${low.toString(36)}`, lastRow: hashed.at(-1) ?? '' };
 }
 
-/** Faster than a set of these long texts, which are hashed there. */
+/** Compares each pair, which is faster than a set: that would hash the long texts. */
 function areDistinct(texts: readonly string[]): boolean {
   return texts.every((text, nth) => !texts.includes(text, nth + 1));
 }
@@ -49,17 +49,17 @@ export function hashOf(value: unknown): string {
   return hashOfJson(jsonOf(value));
 }
 
-/** JSON with sorted names: the same for values whose fields stand in another order. */
+/** JSON with sorted field names, so that the order of the fields does not matter. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, field: unknown) =>
     isRecord(field) ? Object.fromEntries(Object.entries(field).sort(([a], [b]) => (a < b ? -1 : 1))) : field,
   );
 }
 
-/** The same of a value whose JSON is known. */
+/** `hashOf` for a value that is JSON already. */
 export function hashOfJson(json: string): string {
   const [high, low] = hashWords(json);
-  // A number takes ten times as long.
+  // `toString(36)` of a number takes ten times as long as of a bigint.
   return BigInt(high * 2 ** 21 + (low >>> 11)).toString(36);
 }
 
@@ -68,7 +68,7 @@ function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch {
-    // JSON has no bigint, and rows may.
+    // Rows may contain bigints, which JSON can't express.
     return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part));
   }
 }
@@ -78,7 +78,7 @@ export function hashWords(text: string): readonly [high: number, low: number] {
   // Two multiplicative words, each mixed at the end, so that a change anywhere reaches every bit.
   let a = 0x811c9dc5;
   let b = 0x9e3779b9;
-  // Texts are of so many internal types that V8 would look up a property or method of theirs for each character.
+  // V8 has many internal types of strings: `text.length` and `text.charCodeAt` would cost a lookup for each character.
   const { length } = text;
   for (let i = 0; i < length; i += 1) {
     const code = String.prototype.charCodeAt.call(text, i);

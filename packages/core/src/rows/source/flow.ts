@@ -1,7 +1,7 @@
 import { Observable, type Subscriber } from 'rxjs';
 import { cancellable, done, type PullIterator } from './cancellable.js';
 
-/** How a consumer reads: pushed as fast as items come, or pulled one by one, which leaves time to prefetch. */
+/** How items reach a consumer: pushed as fast as they come, or pulled one by one, which leaves time to prefetch. */
 type Demand = 'push' | 'pull';
 
 /** Opens a flow for one consumer: an iterator over chunks. A chunk is emitted completely before the next request. */
@@ -10,7 +10,7 @@ type OpenFlow<T> = (demand: Demand) => PullIterator<readonly T[]>;
 /**
  * An Observable that can also be pulled, with `for await`.
  *
- * Cold: every subscription and every loop starts it anew. Unsubscribing, `take(n)` and `break` stop it at once. RxJS
+ * Cold: every subscription and every loop starts it again. Unsubscribing, `take(n)` and `break` stop it at once. RxJS
  * has no backpressure, so slow consumers should pull.
  *
  * @example
@@ -32,7 +32,7 @@ export class Flow<T> extends Observable<T> implements AsyncIterable<T> {
     this.#open = open;
   }
 
-  /** Pulls: the source reads ahead by its `prefetch` at most. */
+  /** Pulls the items. The source reads ahead by at most its `prefetch`. */
   [Symbol.asyncIterator](): PullIterator<T> {
     return items(this.#open('pull'));
   }

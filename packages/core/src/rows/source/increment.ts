@@ -2,62 +2,62 @@
 export interface Increment {
   /** Negative if value `a` is before `b`, 0 if they are equal. */
   compare(a: string, b: string): number;
-  /** A given value as rows have it, e.g. of a date the seconds since 1970; `undefined` if it is none. */
+  /** Converts a given value to the form in rows, e.g. a date to seconds since 1970; `undefined` if it is invalid. */
   read(value: string): string | undefined;
-  /** What a value must be, for errors. */
+  /** Describes a valid value, for errors. */
   readonly wanted: string;
-  /** The value from which the walk after a complete one starts. `began`: wall time in ms. */
+  /** The value at which the walk after a complete one starts. `began`: when the complete one began, wall time in ms. */
   mark(latest: string, began: number): string;
-  /** The right value for a mark of windows that took all local times for UTC. Default: it is right. */
+  /** Corrects a mark of windows that took all local times for UTC. Default: marks need no correction. */
   mend?(mark: string): string;
   /**
-   * Whether a mark is never later than the beginning of its walk, as for times. Only then several partitions can have
-   * one: otherwise that of a partition would hide later rows of another. Default `false`.
+   * Whether a mark is never later than the beginning of its walk, as for times. Only then can several partitions share
+   * a mark: otherwise the mark of one partition would hide later rows of another. Default `false`.
    */
   readonly isBounded?: boolean;
-  /** Whether requests have the value from which a walk starts. Otherwise rows before it are left out. Default `true`. */
+  /** Whether requests contain the value at which a walk starts. If not, the walk drops earlier rows. Default `true`. */
   readonly isSent?: boolean;
 }
 
 /** A part of a listing, by the values of its rows. */
 export interface SinceWindow {
-  /** The value from which rows are wanted. */
+  /** The window has rows from this value on. */
   readonly from: string;
-  /** The value before which they are. */
+  /** The window has rows before this value. */
   readonly to: string;
-  /** Rows beyond `to` are wanted as well, if the API lists them: it is the last window. */
+  /** The last window: it also has rows beyond `to`, if the API lists them. */
   readonly isOpen?: true | undefined;
 }
 
-/** A window of a walk. Those of one parent share a mark. */
+/** A window of a walk. The windows of one parent share a mark. */
 export interface WalkedWindow extends SinceWindow {
-  /** The partition of the parent's last window, which is walked when all others have ended. */
+  /** The partition of the parent's last window, which is walked after all others have ended. */
   readonly last: number;
-  /** When the walk was begun, as a value: all rows before it are in its windows, whether there are any. */
+  /** The beginning of the walk, as a value. The windows cover all rows before it, whether or not there are any. */
   readonly until: string;
 }
 
 /** Walks only rows from a value on. */
 export interface Since {
-  /** Default: all rows. */
+  /** The value at which the walk starts. Default: all rows. */
   readonly from?: string | undefined;
   /** The end of a window. Default: none. */
   readonly to?: string | undefined;
   readonly isOpen?: true | undefined;
-  /** Whether an earlier walk emitted this row already, by its hash. */
+  /** Whether an earlier walk has emitted the row with this hash. */
   readonly isKnown?: (row: string) => boolean;
-  /** The value from which that walk left off, if it emitted a row with the value itself. */
+  /** The value at which that walk left off, if it emitted a row with exactly this value. */
   readonly knownAt?: string | undefined;
   /**
-   * For a source that discovers its partitions: the value of one of them, by the parent's keys and the partition's
-   * values. Called once in a walk for each partition that it begins or continues. Default: the same for all.
+   * For a source that discovers its partitions: returns the `Since` of one partition, by the parent's keys and the
+   * partition's values. A walk calls it once for each partition that it begins or continues. Default: the same for all.
    */
   readonly ofParent?: (parent: readonly string[], partition: number, window?: WalkedWindow) => Since;
-  /** Where the windows of a parent begin. Default: at `from`. */
+  /** The value at which the windows of a parent begin. Default: `from`. */
   readonly beginOf?: (parent: readonly string[]) => string | undefined;
 }
 
-/** What a page says about its rows' values. */
+/** The values of a page's rows, for the increment of the next walk. */
 export interface PageIncrement {
   /** When the API responded, by its own clock (wall time in ms). */
   readonly at: number;
@@ -71,12 +71,12 @@ interface SaysIncrement {
   readonly increment?: PageIncrement | undefined;
 }
 
-/** Whether a page without rows lists some that are known: these may fill many pages. */
+/** Whether a page that returns no rows listed known ones, which may fill many pages. */
 export function isProgress({ increment }: SaysIncrement): boolean {
   return increment?.latest !== undefined;
 }
 
-/** What checkpoints may have of a page's rows: the mark is one of their values. One text, as no secret has a line break. */
+/** The row values of a page that checkpoints may store (a mark is one), as one text: no secret has a line break. */
 export function storedText({ increment }: SaysIncrement): string | undefined {
   if (!increment) return undefined;
   const { latest = '', rows } = increment;

@@ -3,19 +3,19 @@ import { type ChainPlace, movedRows, repeatedRow } from './chainErrors.js';
 import type { UndecodedPage } from './definition.js';
 import { fingerprintOf, hashOf } from './fingerprint.js';
 
-/** The first row of a listing. */
+/** The beginning of a listing. */
 export type ChainStart = Omit<ChainPosition, 'next'> & { readonly next: undefined };
 
 /** @param atLeast the minimum page size */
 type FetchAt<T> = (at: PageCursor | undefined, atLeast: 1 | 2) => Promise<UndecodedPage<T>>;
 
 /**
- * Fetches the page at a position. At an offset, it reads the last known row again: if that has changed, rows have moved,
- * and some would be lost.
+ * Fetches the page at a position. At an offset, it reads the last known row again: if that row has changed, rows have
+ * moved, and some would be lost.
  *
  * @returns the page, and how many rows at its beginning are known
  *
- * @throws PaginationError if rows have moved, or the page does not go on behind the known row.
+ * @throws PaginationError if rows have moved, or the page does not continue after the known row.
  */
 export async function fetchBehindKnownRow<T>(
   { next: at, lastRow, first }: ChainStart | ChainPosition,
@@ -32,7 +32,7 @@ export async function fetchBehindKnownRow<T>(
   // The API sends one row at a time.
   const behind = await fetch(at, 1);
   if (beginsWith(behind.received, lastRow)) {
-    // Where rows were added between the two requests, the known row has moved there, and another one has its place.
+    // If rows were added between the two requests, the known row has moved to `at`, and another row is in its place.
     const again = await fetch({ offset: at.offset - 1 }, 2);
     throw beginsWith(again.received, lastRow) ? repeatedRow(place()) : movedRows(place(), false);
   }

@@ -11,24 +11,24 @@ export type RepeatAction = (typeof repeatActions)[number];
 
 /** Where an export keeps the keys of unfinished partitions. */
 export interface KeyLogs {
-  /** The log of the rows (level 0), and of the rows above them. */
+  /** The log of the keys of the rows (level 0), or of the rows above them (from level 1). */
   readonly log: (level: number) => StateLog;
-  /** Identifies the export: its first record replaces those of another one. */
+  /** Identifies the export: its first record replaces the records of another export. */
   readonly runId: string;
 }
 
 /**
  * The keys of the rows that each unfinished partition of a walk has listed: 64 bits of each, in 11 to 21 bytes.
  *
- * The same key in two partitions is not a repetition: a row may belong to both. With logs, it survives its process:
- * `save` comes before the checkpoint of a position, and `load` takes the keys up to that position.
+ * The same key in two partitions is not a repetition: a row may belong to both. With logs, the keys survive the
+ * process: `save` runs before the checkpoint of a position is saved, and `load` reads the keys up to that position.
  */
 export class ListedKeys {
   readonly #logs: KeyLogs | undefined;
   readonly #level: number;
   readonly #log: StateLog | undefined;
   readonly #partitions = new Map<number, HashSet>();
-  /** What `save` has to append, by partition. */
+  /** The hashes that `save` has to append, by partition. */
   #unsaved = new Map<number, Chunk>();
   /** The log has a record of this export. */
   #isBegun = false;
@@ -39,12 +39,12 @@ export class ListedKeys {
     this.#log = logs?.log(level);
   }
 
-  /** Those of the listing whose rows are the partitions. */
+  /** The keys of the listing whose rows are the partitions. */
   above(): ListedKeys {
     return new ListedKeys(this.#logs, this.#level + 1);
   }
 
-  /** Adds the key of a partition's next row, and returns whether that has listed it before. No key is never repeated. */
+  /** Adds the key of a partition's next row. Returns whether the partition has listed the key before. */
   add(partition: number, key: RowKey | undefined): boolean {
     const keys = this.#keysOf(partition);
     const [high, low] = key === undefined ? noKey : hashOfKey(String(key));
@@ -56,17 +56,17 @@ export class ListedKeys {
     return keys.add(high, low);
   }
 
-  /** The partition lists no more rows. */
+  /** Drops the keys of a partition that lists no more rows. */
   end(partition: number): void {
     this.#partitions.delete(partition);
   }
 
   /**
-   * Takes the keys of the rows before a position. Without a record of this export, e.g. since an older version began it,
-   * only rows that follow are compared.
+   * Loads the keys of the rows before a position. If the log has no record of this export, e.g. because an older
+   * version began it, only later rows are compared.
    *
-   * @param isNeeded it is an error if keys are missing
-   * @throws CheckpointError if the log does not have all of them.
+   * @param isNeeded whether that is an error
+   * @throws CheckpointError if the log has only some of the keys.
    */
   async load({ begun }: Position, isNeeded = false): Promise<void> {
     const rowsOf = new Map(Object.entries(begun).map(([partition, { rows }]) => [Number(partition), rows]));
@@ -89,7 +89,7 @@ export class ListedKeys {
     }
   }
 
-  /** Makes the keys durable that a walk needs to continue at a position. */
+  /** Makes durable the keys that a walk needs to resume at a position. */
   async save(position: Position): Promise<void> {
     const unsaved = this.#unsaved;
     this.#unsaved = new Map();
@@ -115,7 +115,7 @@ export class ListedKeys {
   }
 }
 
-/** The key of a row, or `undefined` if it has none that identifies it. */
+/** The key of a row, or `undefined` if it has no valid one. */
 export function keyOf<T>({ key }: Pick<RowSchema<T>, 'key'>, row: T): RowKey | undefined {
   try {
     const value: unknown = key?.(row);
@@ -131,7 +131,7 @@ function isInteger(value: unknown): value is number {
 
 /** Hashes of consecutive rows of a partition, two words each. */
 interface Chunk {
-  /** The rows before them. */
+  /** How many rows of the partition came before. */
   readonly at: number;
   readonly words: number[];
 }
@@ -151,18 +151,18 @@ function hashOfKey(key: string): readonly [high: number, low: number] {
 
 /** A set of hashes with open addressing. An empty slot is zero. */
 class HashSet {
-  /** How many were added, also repeated ones and those of rows without a key. */
+  /** How many rows were added, including repeated ones and rows without a key. */
   rows = 0;
   #size = 0;
   #words = new Uint32Array(32);
 
-  /** Returns whether it was there. */
+  /** Returns whether the set had the hash before. */
   add(high: number, low: number): boolean {
     this.rows += 1;
     if (high === 0 && low === 0) return false;
     if (!this.#put(high, low)) return true;
     this.#size += 1;
-    // Three quarters of the slots.
+    // More than three quarters of the slots are used.
     if (this.#size * 8 > this.#words.length * 3) this.#grow();
     return false;
   }
@@ -192,7 +192,7 @@ class HashSet {
   }
 }
 
-/** Rows that were listed after the last checkpoint of a run are listed again by the next one, which records them again. */
+/** Adds a chunk, and cuts those it overlaps: a run lists and records again the rows behind the last checkpoint. */
 function append(chunks: Map<number, LoadedChunk[]>, chunk: LoadedChunk): void {
   const known = chunks.get(chunk.partition) ?? [];
   const kept = known

@@ -12,29 +12,29 @@ export interface Page<T> {
   /** The partition, from 0, and whether this is its last page. */
   readonly partition: number;
   readonly endsPartition: boolean;
-  /** With `each`: the keys of the rows to whose listing the page belongs, from the top. */
+  /** With `each`: the keys of the rows above the page's own, from the top level down. */
   readonly parents?: readonly string[];
-  /** Rows of the whole source, if the API tells. Absent after `pipePages`, which may change their number. */
+  /** Rows of the whole source, if the API states it. Absent after `pipePages`, which may change their number. */
   readonly total?: number;
-  /** Rows in the API's listing, if it tells, also after `pipePages`. */
+  /** Rows in the API's listing, if the API states it, even after `pipePages`. */
   readonly listed?: number;
   /** The API said that rows are missing from this page. */
   readonly isIncomplete?: true;
-  /** What its rows say about an increment, also after `pipePages`. */
+  /** The values of its rows for an increment, even after `pipePages`. */
   readonly increment?: PageIncrement;
-  /** When its response had been read, by the `clock` of the walk; absent without one. Ms since 1970. */
+  /** When its response had been read, by the walk's `clock`, in ms since 1970. Absent without a clock. */
   readonly receivedAt?: number;
   /** Asks an export to commit right after this page. */
   readonly commit?: true;
-  /** Of a watch's changes: removals that are not certain yet, since the rows are missing from too few walks. */
+  /** For a watch's changes: removals that are not certain yet, since the rows are missing from too few walks. */
   readonly unconfirmed?: readonly T[];
-  /** What the ids of its events are made from: see `EventScope`. Default: an export's own for each page. */
+  /** The scope of the ids of its events: see `EventScope`. Default: the export makes one for each page. */
   readonly scope?: string;
-  /** Of a watch's changes: the next page has more of the same generation. */
+  /** For a watch's changes: the next page has more changes of the same generation. */
   readonly isContinued?: true;
   /** The outcome of the poll, on the last page of a watch's poll. */
   readonly health?: PageHealth;
-  /** The walk of that poll, on the same page, whether it found changes or not; absent if it failed. */
+  /** The walk of that poll, on the same page, even if it found no changes; absent if it failed. */
   readonly walk?: WatchedWalk;
 }
 
@@ -48,7 +48,7 @@ export interface WatchedWalk {
 
 /** The outcome of a watch's poll. */
 export interface PageHealth {
-  /** `failed`: the walk was incomplete and is ignored; the watch continues. `replayed`: changes of an earlier run are emitted again. */
+  /** `failed`: the walk was incomplete and is ignored; the watch continues. `replayed`: changes of an earlier run. */
   readonly outcome: 'polled' | 'failed' | 'replayed';
   /** Rows in the accepted snapshot. */
   readonly rows: number;
@@ -61,14 +61,14 @@ export interface PageHealth {
   readonly isIncomplete?: true | undefined;
   /** Removals that are held, because the listing shrank suspiciously. */
   readonly held?: number | undefined;
-  /** Keys that a walk listed several times with different rows. The last one counts, which may vary. */
+  /** Keys that a walk listed several times with different rows. The last row counts, and which one is last may vary. */
   readonly repeated?: number | undefined;
   /** Consecutive failed polls, and the last error. */
   readonly failures?: number | undefined;
   readonly error?: unknown;
 }
 
-/** What a page says beside its rows: a walk hands it on as it is. */
+/** Properties of a fetched page beside its rows, which a walk passes on unchanged. */
 export type PageNotes = Pick<Page<never>, 'isIncomplete' | 'increment'>;
 
 export function notesOf({
@@ -78,7 +78,7 @@ export function notesOf({
   return { ...(isIncomplete && { isIncomplete }), ...(increment && { increment }) };
 }
 
-/** The page with other items. Its position in the walk stays. */
+/** Returns the page with other items and the same position. */
 export function withItems<T, R>(page: Page<T>, items: readonly R[]): Page<R> {
   const { total, unconfirmed, ...others } = page;
   return { ...others, items };

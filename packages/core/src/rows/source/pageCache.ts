@@ -1,7 +1,7 @@
 import { checkCount } from '../../checks.js';
 import { SluiceError } from '../../errors.js';
 
-/** How many pages a poll or watch stores for conditional requests. What exceeds it is requested in full each time. */
+/** How many pages a poll or watch stores for conditional requests. Further pages are requested in full each time. */
 export interface PageCacheLimits {
   /** Rows of all stored pages. Default 100,000. */
   readonly maxRows?: number | undefined;
@@ -17,10 +17,10 @@ export interface StoredPage {
   readonly bytes: number;
 }
 
-/** What the walks of a poll or watch store, for a source that sends conditional requests (RFC 9110, 13). */
+/** The pages that the walks of a poll or watch store, for a source that sends conditional requests (RFC 9110, 13). */
 export interface PageCache {
   /**
-   * The page that was stored under a key, whose tag is about to be sent.
+   * Returns the page that was stored under a key. The caller sends its tag next.
    *
    * @param key everything that determines the page: address, credentials, version of the decoder
    */
@@ -40,11 +40,11 @@ interface Entry {
   walk: number;
 }
 
-/** Walks in a row that were refused because of stored pages, after which none are stored. */
+/** After so many consecutive walks that stored pages made fail, no more pages are stored. */
 const maxRefusals = 3;
 
 /**
- * The stored pages of one poll or watch: those of its last complete walk and of the current one. The rows themselves
+ * The stored pages of one poll or watch, from its last complete walk and the current one. The rows themselves
  * belong to the source, which knows their type.
  */
 export class StoredPages implements PageCache {
@@ -121,7 +121,7 @@ export class StoredPages implements PageCache {
     return this.#usedIn === this.#walk && chainFaults.includes(error.code);
   }
 
-  /** Drops all pages after a walk that they made fail. */
+  /** Drops all pages, after they made a walk fail. */
   refuse(): void {
     this.#refusals += 1;
     this.#entries.clear();

@@ -29,7 +29,7 @@ import { Repeats } from './repeats.js';
 
 /** A page of a chain, before the walk orders it among others. */
 export interface ChainPage<T> {
-  /** The number of rows, and the length of the last one as JSON. */
+  /** The number of rows, and the length of the last row as JSON. */
   readonly rows: number;
   readonly rowLength: number;
   /** Called once, when the walk emits the page. */
@@ -37,7 +37,7 @@ export interface ChainPage<T> {
   readonly partition: Partition<T>;
   readonly page: number;
   readonly total?: number | undefined;
-  /** What the chain has reached with its last page, unless it has only a part of its listing. */
+  /** On the last page: what the chain has counted, unless it fetches only a part of its listing. */
   readonly ended?: Reached | undefined;
   readonly notes: PageNotes;
   /** Where the chain continues. */
@@ -54,7 +54,7 @@ const longestCursor = 16_384;
 export class PageChain<T> {
   readonly partition: Partition<T>;
   readonly #source: WalkedSource<T>;
-  /** Where it resumes. */
+  /** Where the chain resumes. */
   readonly #from: ChainPosition | undefined;
   readonly #repeats: Repeats;
   #position: ChainStart | ChainPosition;
@@ -70,8 +70,8 @@ export class PageChain<T> {
   }
 
   /**
-   * Fetches the next page, checks it, and finds where the one after it is. The chain ends where the API says that it is to
-   * be skipped. A later page may be refused for its cursor or its offset alone, so the first one is asked again.
+   * Fetches the next page, checks it, and finds where the chain continues. A response that means `skip` ends the chain.
+   * A later page may be refused for its cursor or its offset alone, so the chain requests the first page again.
    */
   async next(signal: AbortSignal): Promise<ChainPage<T>> {
     this.#checkStart();
@@ -118,7 +118,7 @@ export class PageChain<T> {
     };
   }
 
-  /** @throws the error of an outage, which keeps it from finding out. */
+  /** Whether the first page is skipped as well. @throws the error of an outage, which leaves that unknown. */
   async #isFirstSkipped(signal: AbortSignal): Promise<boolean> {
     try {
       const { offset = 0 } = this.#source;
@@ -131,7 +131,7 @@ export class PageChain<T> {
     }
   }
 
-  /** Ends the chain without the rows that it lacks. */
+  /** Ends the chain without the rows that remain. */
   #skip({ summary }: SluiceError): ChainPage<T> {
     const what = this.#position.pages === 0 ? 'its rows' : 'the rest of its rows';
     this.#warn(`skipped ${this.#text()}, so ${what} are missing: ${summary}`);
@@ -192,12 +192,12 @@ export class PageChain<T> {
 
   #checkStart(): void {
     if (this.#position.isCircle) throw repeatedCursor(this.#place());
-    // Nobody knows which pages the API counts as fetched.
+    // It is unknown which pages the API counts as fetched.
     const isResumed = (this.#from?.pages ?? 0) > 0;
     if (isResumed && this.#source.isRepeatable === false) throw lostPage(this.#place(), 'an interrupted walk');
   }
 
-  /** Checks the rows of a page, and adds them to what the position says. */
+  /** Checks the rows of a page, and adds them to the counts of the position. */
   #check(
     page: UndecodedPage<T>,
     received: readonly unknown[],
@@ -227,17 +227,17 @@ export class PageChain<T> {
     return { reached, rowLength: last?.length ?? 0 };
   }
 
-  /** Adds a page with rows, and returns the JSON of its last one. A repeated page is an error, whatever the cursor says. */
+  /** Adds a page with rows, and returns the JSON of its last row. A repeated page is an error for any cursor. */
   #addPage(received: readonly unknown[]): string {
     const { page, lastRow } = fingerprintsOf(received);
     const repeated = this.#repeats.addPage(page, this.#position.pages + 1);
     if (repeated === undefined) return lastRow;
-    // Also in the position that the consumer has: a walk that resumes there would emit the rows again.
+    // This marks the consumer's position as well: otherwise a walk that resumes there would emit the rows again.
     if (repeated === 'an earlier page') Object.assign(this.#position, { landmark: page });
     throw repeatedPage(this.#place(), repeated);
   }
 
-  /** Where the chain continues after a page, if it does. A cursor is sent in a URL and stored in checkpoints. */
+  /** Where the chain continues after a page, if it does. A cursor is checked: URLs and checkpoints contain it. */
   #nextCursor(next: UndecodedPage<T>['next'], { pages, offset, empty = 0 }: Reached): PageCursor | undefined {
     if (next === 'end') return undefined;
     if (next === 'by-offset') {
@@ -261,7 +261,7 @@ export class PageChain<T> {
   }
 }
 
-/** Whether `responses` said that a refused request means to skip its partition. */
+/** Whether `responses` map the error of a request to `skip`, which ends its partition. */
 function isSkip(error: unknown): error is SluiceError {
   return SluiceError.is(error, 'http') && error.details['means'] === 'skip';
 }
@@ -273,10 +273,10 @@ function asUndecoded<T>(page: FetchedPage<T> | UndecodedPage<T>): UndecodedPage<
 }
 
 /**
- * The rows of a page. Called once, when the walk emits it: a decoder may modify its input, and pages that nobody takes
- * are never decoded.
+ * Decodes the rows of a page. Called once, when the walk emits it: a decoder may modify its input, and pages that
+ * nobody takes are never decoded.
  *
- * @throws the decoder's error; ConfigError if it does not return one row for each received.
+ * @throws the decoder's error; ConfigError if it does not return one row for each received one.
  */
 function decodePage<T>(page: UndecodedPage<T>, source: string): readonly T[] {
   const { length } = page.received;

@@ -5,24 +5,24 @@ import type { Page } from './page.js';
 import type { SourceInfo } from './sourceInfo.js';
 import type { ListUncommitted, PagesOptions } from './pagesOptions.js';
 
-/** Anything with pages, which can be exported or polled, from any copy of the library. */
+/** A source of pages that can be exported or polled, also one of another copy of the library. */
 export interface PageSource<T> {
   readonly info: SourceInfo<T>;
-  /** Starts a new walk. Nothing is requested before the first page is. */
+  /** Starts a new walk. It requests nothing before the consumer requests the first page. */
   pages(options?: PagesOptions): AsyncIterable<Page<T>>;
   /**
-   * The same rows in a plan for a concurrency; or in the plan that an earlier call `kept`, whatever the concurrency was.
-   * Default: there is only one plan.
+   * Returns the same rows in a plan for a concurrency, or in the plan that an earlier call returned as `kept`, at any
+   * concurrency. Default: there is only one plan.
    */
   fit?(concurrency: number, kept?: Json): FittedSource<T>;
-  /** What its own state has. Changes nothing, and needs the lock of that state. Default: unknown. */
+  /** Lists uncommitted rows of its own state, without changes. Needs the lock of that state. Default: unknown. */
   readonly uncommitted?: ListUncommitted<T> | undefined;
 }
 
 /** A source whose plan was chosen for a concurrency. */
 export interface FittedSource<T> {
   readonly source: PageSource<T>;
-  /** What stands for the plan. Absent if there is only one. */
+  /** Selects this plan in a later call of `fit`. Absent if there is only one plan. */
   readonly kept?: Json | undefined;
 }
 

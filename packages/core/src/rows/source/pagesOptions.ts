@@ -9,11 +9,11 @@ import { type ListedKeys, type RepeatAction, repeatActions } from './listedKeys.
 import type { PageCache } from './pageCache.js';
 import type { SourceInfo } from './sourceInfo.js';
 
-/** Where a walk records the partitions that it discovers, so that a later run of the same export has the same ones. */
+/** Where a walk records the partitions that it discovers, so that later runs of the same export have the same ones. */
 export interface PartitionLog {
-  /** The log of one level: 1 has the rows whose listings the partitions are, 2 the rows above those, and so on. */
+  /** The log of one level: level 1 has the parent rows of the partitions, level 2 the rows above them, and so on. */
   readonly log: (level: number) => StateLog;
-  /** Identifies the export: a walk from the start replaces the records of another one. */
+  /** Identifies the export: a walk from the start replaces the records of another export. */
   readonly runId: string;
 }
 
@@ -21,7 +21,7 @@ export interface PartitionLog {
 export interface PagesOptions {
   /**
    * Resumes from the `position` of a page or an error, or (if the plan has one partition) from a cursor of the API. A
-   * position of other parameters, another page size or definition fails the walk with a ConfigError; a cursor can't.
+   * position of other parameters, another page size or definition fails the walk with a ConfigError; a cursor does not.
    */
   readonly startAt?: Position | string | undefined;
   /**
@@ -38,34 +38,34 @@ export interface PagesOptions {
   readonly prefetch?: number | undefined;
   /** Starts a history: a source with state, e.g. a watch, discards state of other histories. */
   readonly newHistory?: string | undefined;
-  /** Only rows from a value on, if the source can (`info.increment`). Not part of the plan. */
+  /** Emits only rows from a value on, if the source supports that (`info.increment`). Not part of the plan. */
   readonly since?: Since | undefined;
-  /** Stores pages between walks, for sources that send conditional requests. `poll` and `watch` give it. */
+  /** Stores pages between walks, for sources that send conditional requests. `poll` and `watch` pass one. */
   readonly cache?: PageCache | undefined;
   /** Where discovered partitions are recorded. Default: in memory, so the walk can only begin at the start. */
   readonly partitionLog?: PartitionLog | undefined;
   /**
-   * Whether it is an error if a listing whose rows are the partitions has fewer of them than its own total. Default: a
-   * warning. What the partitions themselves lack is in `position.totals`.
+   * Whether the walk fails if the listing of the parents has fewer rows than its own total. Default: a warning. Rows
+   * that the partitions themselves lack are in `position.totals`.
    */
   readonly requireTotal?: boolean | undefined;
-  /** Called instead of an error, before the walk ends, if that listing differs from its total. */
+  /** Called instead of an error, before the walk ends, if the listing of the parents differs from its total. */
   readonly onShort?: ((gap: TotalGap) => void) | undefined;
   /**
-   * Compares the keys of the rows of each partition, if the source has a `key`: then its different keys are compared with
-   * the total. `keep` emits all rows, `drop` leaves those out whose key came before, and `fail` ends the walk at the first
-   * one. A walk that resumes within a partition knows only the keys from there. Default: keys are not compared, which
-   * takes no memory.
+   * Compares the keys of each partition's rows, if the source has a `key`, and the number of different keys with the
+   * total. `keep` emits all rows, `drop` leaves out rows whose key came before, and `fail` ends the walk at the first
+   * such row. A walk that resumes within a partition knows only the keys from there. Default: keys are not compared,
+   * which takes no memory.
    */
   readonly repeats?: RepeatAction | undefined;
-  /** The keys that were listed before `startAt`, with `repeats`. */
+  /** With `repeats`: the keys that were listed before `startAt`. */
   readonly keys?: ListedKeys | undefined;
   /**
    * When it aborts, the walk cancels its pending requests, emits the pages that it has fetched, and ends as if it were
    * complete. `info.isDrainable` says whether the source does so.
    */
   readonly drain?: AbortSignal | undefined;
-  /** Says when each page was received (`receivedAt`). Default: nothing does. */
+  /** The clock for the `receivedAt` of pages. Default: pages do not have it. */
   readonly clock?: Pick<Clock, 'now'> | undefined;
 }
 
@@ -113,7 +113,7 @@ export function checkPagesOptions(
   checkRepeats(info, repeats);
 }
 
-/** @throws ConfigError if a source cannot start at a value, or not at this one. */
+/** @throws ConfigError if the source cannot start at a value, or the value is invalid. */
 function checkSince(
   { name, increment, maxRows }: Pick<SourceInfo<never>, 'name' | 'increment' | 'maxRows'>,
   { from }: Since,
@@ -125,7 +125,7 @@ function checkSince(
     throw new ConfigError(`since is ${JSON.stringify(from.slice(0, 100))}: it must be ${increment.wanted}.`);
 }
 
-/** @throws ConfigError if it is unknown, or rows are to be compared that have no key. */
+/** @throws ConfigError if the action is unknown, or needs a key that the rows do not have. */
 export function checkRepeats(
   { name, isKeyed }: Pick<SourceInfo<never>, 'name' | 'isKeyed'>,
   repeats: RepeatAction | undefined,

@@ -2,7 +2,7 @@ import type { FetchedPage, PageRequest, SourceDefinition, UndecodedPage } from '
 import type { Page } from './page.js';
 import type { PagesOptions } from './pagesOptions.js';
 
-/** A request for a page of one partition. What is the same for all its pages is known to its `fetch`. */
+/** A request for a page of one partition. The partition's `fetch` adds the properties that all its pages share. */
 export type ChainRequest = Omit<PageRequest, 'partition' | 'since' | 'cache'>;
 
 /** A partition that a walk has begun: how its pages are fetched, and how errors name it. */
@@ -14,21 +14,21 @@ export interface Partition<T> {
   readonly place: () => string;
   /** The partition among the others, e.g. `partition 2 of 3`. Absent if it is the only one. */
   readonly text?: () => string;
-  /** Adds to an error of one of its pages what it concerns. */
+  /** Adds the partition's parent to an error of one of its pages. */
   readonly explain?: (error: unknown) => unknown;
-  /** What all its pages say. */
+  /** Properties of all its pages. */
   readonly marks?: Pick<Page<T>, 'parents'>;
   /** Only some of its rows are requested on purpose, so their number is not compared with a total. */
   readonly isPart: boolean;
-  /** Its pages state the total of its own rows. Default: that of the whole source. */
+  /** Its pages state the total of the partition. Default: they state the total of the whole source. */
   readonly hasOwnTotal?: true;
 }
 
 /** The partitions of one walk, by their numbers from 0. */
 export interface PartitionPlan<T> {
-  /** How many are known. They are durable, so a position may refer to them. */
+  /** How many partitions are known. They are durable, so a position may refer to them. */
   readonly known: number;
-  /** There are no more. */
+  /** All partitions are known. */
   readonly isComplete: boolean;
   /** Finds more partitions, maybe none yet. Calls do not overlap. */
   more(): Promise<void>;

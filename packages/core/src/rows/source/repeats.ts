@@ -7,8 +7,8 @@ type KnownPages = Pick<ChainPosition, 'first' | 'previous' | 'landmark'>;
 /**
  * Detects that a chain of pages repeats itself.
  *
- * It remembers all pages and cursors as hashes (see `SeenTexts`), so the first repeated one is found. A position has no
- * space for that. It stores three pages: the first, the previous, and a landmark, which is replaced at doubling
+ * It remembers all pages and cursors as hashes (see `SeenTexts`), so it finds the first repeated one. A position has no
+ * space for all of them. It stores three pages: the first, the previous, and a landmark, which is replaced at doubling
  * distances. Thus even a walk that is interrupted often detects any loop within three rounds (Brent, 1980).
  */
 export class Repeats {
@@ -36,7 +36,7 @@ export class Repeats {
   }
 
   /**
-   * Adds a page with rows, unless it is a repeated one: then it returns which.
+   * Adds a page with rows. If the page is known, returns which page it repeats.
    *
    * @param nth its number, from 1
    */
@@ -52,7 +52,7 @@ export class Repeats {
   }
 
   /**
-   * Adds the cursor of the next page. Returns whether it leads to an earlier page, even if the rows of that have changed.
+   * Adds the cursor of the next page. Returns whether it leads to an earlier page, even if rows there have changed.
    *
    * @param used the cursor of this page, which may repeat: some APIs keep one cursor and advance it themselves
    */

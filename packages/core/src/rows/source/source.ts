@@ -18,13 +18,13 @@ export interface PipePagesOptions<R> {
   readonly schema?: RowSchema<R> | undefined;
   /**
    * Identifies the operator in the plan: change it when the operator changes. Required for a checkpoint. An export with
-   * another version is refused, since its rows would be mixed with those of the one before; that of a watch applies the
-   * new operator to all changes that are not delivered yet.
+   * another version is refused, since it would mix rows of both operators; an export of a watch applies the new
+   * operator to all changes that are not delivered yet.
    */
   readonly version?: string | undefined;
 }
 
-/** Fits a source to a concurrency, or to what an earlier call has kept. */
+/** Fits a source to a concurrency, or to the plan that an earlier call has kept. */
 export type SourceFit<T> = (concurrency: number, kept?: Json) => ReturnType<Source<T>['fit']>;
 
 /**
@@ -61,9 +61,9 @@ export class Source<T> extends Flow<T> {
   }
 
   /**
-   * The same rows in a plan with enough partitions for a concurrency, if the source has several plans. Exports, polls and
-   * watches fit their source themselves. `kept` stands for the plan: given again, it has the same one at any concurrency,
-   * which positions need.
+   * Returns the same rows in a plan with enough partitions for a concurrency, if the source has several plans. Exports,
+   * polls and watches fit their source themselves. Pass `kept` of an earlier call to get its plan again, at any
+   * concurrency: positions are valid only in their plan.
    *
    * @example
    * const { source } = client.aptos.nfts({ ownerAddresses }).fit(8);
@@ -159,7 +159,7 @@ export class Source<T> extends Flow<T> {
     return rows;
   }
 
-  /** The partition that is walked by itself; `undefined` if it is the whole plan, whose positions it shares. */
+  /** The partition to walk by itself; `undefined` if the plan has no other, so that positions are those of the plan. */
   #onlyOf(partition: number | undefined): number | undefined {
     if (partition === undefined) return undefined;
     const { name, partitions, maxRows } = this.info;
@@ -220,7 +220,7 @@ export function createFittedSource<T>(definition: SourceDefinition<T>, fit?: Sou
   );
 }
 
-/** Creates a source whose partitions are found while it is walked, as far as the walk needs them. */
+/** Creates a source whose walks discover its partitions, as far as they need them. */
 export function createPlannedSource<T>(
   definition: Omit<SourceDefinition<T>, 'fetch' | 'partitions'> & { readonly levels: number },
   plan: (start: WalkOptions) => PartitionPlan<T>,

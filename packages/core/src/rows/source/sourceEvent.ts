@@ -11,7 +11,7 @@ export interface PageEvent {
   /** The number of the page in its partition, from 1, across resumed runs. */
   readonly page: number;
   readonly rows: number;
-  /** Rows in the whole listing, if the API tells. */
+  /** Rows in the whole listing, if the API states it. */
   readonly total?: number;
   /** It is the last page of its partition. */
   readonly endsPartition?: true;
@@ -31,7 +31,7 @@ export interface CommitEvent {
   readonly isSealed: boolean;
 }
 
-/** A row of a watch has changed, or is known already. Only created if somebody receives such events. */
+/** A row of a watch has changed, or is known already. Created only if a hook or subscriber receives such events. */
 export interface ChangeEvent {
   readonly type: 'change';
   /** The watch's name, e.g. `streams.list.changes`. */
@@ -45,11 +45,11 @@ export interface ChangeEvent {
    * the changes begin.
    */
   readonly kind: 'initial' | 'added' | 'changed' | 'removed' | 'known';
-  /** Its status before, by the source's `statusOf`; `null` without a row or a status. */
+  /** The row's status before the change, by the source's `statusOf`; `null` without a row or a status. */
   readonly before: string | null;
-  /** Its status now. */
+  /** The row's status now. */
   readonly after: string | null;
-  /** When the poll ended that found it, by our clock: ISO 8601, UTC. For a known row: when the watch resumed. */
+  /** When the poll that found it ended, by our clock: ISO 8601, UTC. For a known row: when the watch resumed. */
   readonly observedAt: string;
 }
 
@@ -60,18 +60,18 @@ export interface SinkEvent {
   readonly source: string;
   /** The sink's name. */
   readonly sink: string;
-  /** E.g. `write`; of a sink's own state e.g. `save`. */
+  /** The method, e.g. `write`; for a sink's own state e.g. `save`. */
   readonly call: string;
   /** Ms that the call took. Absent when it begins. */
   readonly took?: number;
 }
 
-/** What a sink says about its deliveries, e.g. a webhook about its requests. */
+/** A sink's report about its deliveries, e.g. of a webhook about its requests. */
 export interface Delivery {
   /**
    * - `sent`: an attempt was sent.
    * - `retry`: it failed, and is repeated.
-   * - `accepted`, `refused`: the endpoint has answered for good; it refused the content.
+   * - `accepted`, `refused`: the endpoint's final answer; with `refused`, it refused the content.
    * - `failed`: the endpoint accepts nothing, which ends the export.
    * - `dead-letter`: a refused record is stored.
    */
@@ -95,7 +95,7 @@ export interface DeliveryEvent extends Delivery {
   readonly sink: string;
 }
 
-/** The target takes nothing, e.g. a database that is away: emitted with each attempt, and without `cause` once it is over. */
+/** The target, e.g. a database, is unavailable: emitted for each attempt, and without `cause` once it is over. */
 export interface OutageEvent extends Partial<Outage> {
   readonly type: 'outage';
   /** The source's name. */

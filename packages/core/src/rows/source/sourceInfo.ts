@@ -6,21 +6,21 @@ import type { Increment } from './increment.js';
 /** Describes a source to sinks and checkpoints. */
 export interface SourceInfo<T> {
   readonly name: string;
-  /** What determines the rows, as plain JSON. */
+  /** All that determines the rows, as plain JSON. */
   readonly identity: Json;
-  /** `identity` without what only affects paging. Absent if it is the same. */
+  /** `identity` without the settings that only affect paging. Absent if it is the same. */
   readonly rowsIdentity?: Json | undefined;
   /** `Infinity` if a walk discovers them. */
   readonly partitions: number;
-  /** Levels of rows above its own, if a walk discovers its partitions: each has a log. */
+  /** How many levels of rows are above its own, if a walk discovers its partitions: each level has a log. */
   readonly levels?: number | undefined;
   /** The walk ends after this many rows. */
   readonly maxRows?: number | undefined;
   /** An operator without a version makes the rows, so a checkpoint cannot tell whether it changed. */
   readonly isUnversioned?: true | undefined;
-  /** An operator of `pipePages` makes the rows, and may modify those that it gets. */
+  /** An operator of `pipePages` makes the rows, and may modify the rows that it gets. */
   readonly hasOperator?: true | undefined;
-  /** Its rows have a key, so that repeated ones can be recognized, also behind an operator. */
+  /** Its rows have a key, so that repeated rows can be recognized, even after an operator. */
   readonly isKeyed?: true | undefined;
   /** Each page can be fetched only once, so a partition that was interrupted can only start over. */
   readonly isRepeatable?: false | undefined;
@@ -32,7 +32,7 @@ export interface SourceInfo<T> {
   readonly isDrainable?: true | undefined;
   /** The client of the rows: receives events, redacts errors and identifies the API key. */
   readonly endpoint?: SourceEndpoint | undefined;
-  /** How rows are found that are new since an earlier walk. Absent if each walk has all rows. */
+  /** How a walk finds the rows that are new since an earlier walk. Absent if each walk emits all rows. */
   readonly increment?: Increment | undefined;
   /** Called before an export starts over: rejects if the source's own state cannot be replaced. */
   readonly checkRestart?: ((signal: AbortSignal) => Promise<void>) | undefined;

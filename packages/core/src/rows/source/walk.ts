@@ -16,8 +16,8 @@ import type { Partition, PartitionPlan } from './partitionPlan.js';
 import { notify } from './sourceEvent.js';
 
 /**
- * Partitions that may be done ahead of the first unfinished one, and the bytes of their rows as JSON, by estimate: sinks
- * that write in plan order keep them on the disk, and copy them when that one is done.
+ * How many partitions may be done ahead of the first unfinished one, and the estimated bytes of their rows as JSON.
+ * Sinks that write in plan order keep these rows on the disk, and copy them when the unfinished partition is done.
  */
 const maxPartitionsAhead = 10_000;
 const maxBytesAhead = 2 ** 30;
@@ -40,22 +40,22 @@ class Walk<T> {
   readonly #options: WalkOptions;
   readonly #plan: PartitionPlan<T>;
   readonly #capacity: number;
-  /** Aborts when nothing more is to be requested. */
+  /** Aborts when the walk may request nothing more. */
   readonly #requests = new AbortController();
-  /** Those that may have more pages. */
+  /** The chains that may have more pages. */
   readonly #chains = new Set<PageChain<T>>();
   readonly #busy = new Set<PageChain<T>>();
   readonly #ready: ReceivedPage<T>[] = [];
-  /** What is known of the length of rows, to estimate the space of those that are emitted ahead of the plan. */
+  /** Some rows and their JSON length, to estimate the space of rows that are emitted ahead of the plan. */
   readonly #sample = { rows: 0, length: 0 };
-  /** Absent if none are compared. */
+  /** Absent if no keys are compared. */
   readonly #keys: ListedKeys | undefined;
-  /** Rows are emitted that are fewer than those received: the positions count both. */
+  /** The walk may emit fewer rows than it receives, so its positions count both. */
   readonly #isFiltered: boolean;
-  /** After the last emitted page. */
+  /** The position after the last emitted page. */
   #position: Position;
   #nextPartition: number;
-  /** More partitions are searched for. */
+  /** The plan is searching for more partitions. */
   #isSearching = false;
   /** The consumer has a page that it may be processing. */
   #isConsuming = false;
@@ -73,7 +73,7 @@ class Walk<T> {
     this.#isFiltered = filter !== undefined || (repeats === 'drop' && this.#keys !== undefined);
     this.#capacity = concurrency + prefetch;
     const hash = hashOfJson(canonicalJson([name, source.walkIdentity ?? source.identity]));
-    // Its chains may mark a repeated page in their positions.
+    // Chains may mark a repeated page in their positions, so the walk copies the caller's.
     this.#position = { ...structuredClone(startAt), plan: hash };
     this.#nextPartition = startAt.before;
     if (startAt.plan !== undefined && startAt.plan !== hash) this.#fail(otherPlan(name));
@@ -95,13 +95,13 @@ class Walk<T> {
   /** @param stopped aborts when the consumer wants no more */
   async next(stopped: AbortSignal): Promise<IteratorResult<Page<T>, undefined>> {
     this.#isConsuming = false;
-    // With a filter, more may be requested by now: that is cancelled.
+    // With a filter, requests for more pages may be pending: the end of the walk cancels them.
     if (this.#emitted >= (this.#source.maxRows ?? Infinity)) return done;
     while (!stopped.aborted) {
       this.#startFetching();
       const page = this.#ready.shift();
       if (page) return { done: false, value: this.#emit(page) };
-      // Its pending requests are cancelled, so there may be errors of the cancellation.
+      // `drain` has cancelled the pending requests, so a failure may come from that.
       if (this.#options.drain?.aborted) return done;
       if (this.#failure) throw this.#reported(this.#failure.error);
       if (this.#busy.size === 0 && !this.#isSearching) return done;
@@ -110,7 +110,7 @@ class Walk<T> {
     return done;
   }
 
-  /** Rows that were emitted, by earlier walks to `startAt` as well. */
+  /** Rows emitted so far, including rows of earlier walks up to `startAt`. */
   get #emitted(): number {
     return this.#position.kept ?? this.#position.rows;
   }
@@ -137,8 +137,8 @@ class Walk<T> {
   }
 
   /**
-   * Decodes a page. Of its rows those are emitted that the filter keeps and that are not to be dropped, up to `maxRows`.
-   * What is repeated beyond that is not counted.
+   * Decodes a page. Returns the rows to emit, which the filter keeps and `repeats` does not drop, up to `maxRows`, and
+   * how many rows were repeated up to there.
    */
   #decode(page: ChainPage<T>): { readonly items: readonly T[]; readonly repeated: number } {
     const { name, filter, maxRows = Infinity } = this.#source;
@@ -147,7 +147,7 @@ class Walk<T> {
     let repeated = 0;
     try {
       for (const row of page.decode()) {
-        // Also of rows beyond `maxRows`: the position counts the whole page.
+        // Keys of rows beyond `maxRows` are added as well: the position counts the whole page.
         const isRepeated = this.#isRepeated(row, page);
         if (items.length >= left) continue;
         if (isRepeated) repeated += 1;
@@ -160,7 +160,7 @@ class Walk<T> {
     return { items, repeated };
   }
 
-  /** Whether the row's partition has listed its key before. @throws PaginationError if that is an error. */
+  /** Whether the row's partition has listed its key before. @throws PaginationError if so, with `repeats: 'fail'`. */
   #isRepeated(row: T, page: ChainPage<T>): boolean {
     if (!this.#keys) return false;
     const { name, schema } = this.#source;
@@ -235,7 +235,7 @@ class Walk<T> {
     return chain;
   }
 
-  /** Whether what is done beyond the first unfinished partition takes so much space that no other one may begin. */
+  /** Whether the partitions done beyond the first unfinished one take so much space that no other one may begin. */
   #isFarAhead(partition: number): boolean {
     const { before, begun, done = [] } = this.#position;
     if (partition in begun || partition < before + 2 * this.#options.concurrency) return false;
@@ -263,7 +263,7 @@ class Walk<T> {
     } finally {
       this.#busy.delete(chain);
       this.#startFetching();
-      // So that the next request is sent before the consumer decodes and writes this page.
+      // The next request is sent before the consumer decodes and writes this page.
       if (this.#busy.size > 0) await endTurn();
       this.#wake();
     }
@@ -293,7 +293,7 @@ class Walk<T> {
     });
   }
 
-  /** Nothing more is requested, although the consumer may take a while to get the error. */
+  /** Stops requesting at once, although the consumer may take a while to get the error. */
   #fail(error: unknown): void {
     this.#failure ??= { error };
     this.#requests.abort();
@@ -305,7 +305,7 @@ class Walk<T> {
     return (this.#closing ??= this.#plan.close());
   }
 
-  /** Reports an error when the consumer gets it: one that has stopped never does. */
+  /** Reports an error when the consumer gets it. A consumer that has stopped never does. */
   #reported(thrown: unknown): unknown {
     const { name, endpoint } = this.#source;
     if (SluiceError.is(thrown)) thrown.position ??= this.#position;
@@ -315,7 +315,7 @@ class Walk<T> {
   }
 }
 
-/** Waits until the event loop has sent what was requested in this turn. Browsers send in a process of their own. */
+/** Waits until the event loop has sent the requests of this turn. Browsers send from a process of their own. */
 async function endTurn(): Promise<void> {
   if ('setImmediate' in globalThis) await new Promise((resolve) => globalThis.setImmediate(resolve));
 }
@@ -325,7 +325,7 @@ function totalOfAll({ partition, total }: ChainPage<unknown>): number | undefine
   return partition.hasOwnTotal ? undefined : total;
 }
 
-/** @throws what the filter throws; ConfigError unless it returns `true` or `false`, e.g. a promise. */
+/** @throws the filter's error; ConfigError if it returns anything but `true` or `false`, e.g. a promise. */
 function isKept<T>(filter: (row: T) => unknown, row: T, name: string): boolean {
   let kept: unknown;
   try {
@@ -337,7 +337,7 @@ function isKept<T>(filter: (row: T) => unknown, row: T, name: string): boolean {
   throw new ConfigError(`The filter of ${name} returned ${kindOf(kept)}: it must return true or false.`);
 }
 
-/** The error, with what it concerns. */
+/** The error, with the parent that it concerns, if the partition has one. */
 function explained({ explain }: Pick<Partition<unknown>, 'explain'>, error: unknown): unknown {
   return explain ? explain(error) : error;
 }
