@@ -3,7 +3,7 @@ import { ConfigError } from '../../errors.js';
 import { inWords, shownText } from '../../values.js';
 
 /**
- * What a column holds. `null` and absent fields are in any.
+ * The type of a column's values. Columns of all types may also have `null` and absent fields.
  * - `text`.
  * - `integer`: of any size; a number, a bigint or its decimal text.
  * - `number`: a decimal number of any precision; a number, a bigint or its decimal text.
@@ -13,7 +13,7 @@ import { inWords, shownText } from '../../values.js';
  */
 export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'json';
 
-/** An object, so that the compiler finds one that is missing. */
+/** An object, so that the compiler reports a missing type. */
 const columnTypes = {
   text: true,
   integer: true,
@@ -29,9 +29,9 @@ interface Typed {
 }
 
 /**
- * Checks the types of columns: an unknown one would only fail in a sink that has types, and a misspelt column be text.
+ * Checks the types of columns: else an unknown type fails only in a sink that has types, and a misspelt column is text.
  *
- * @throws ConfigError that says what it must be.
+ * @throws ConfigError that names the valid types or columns.
  */
 export function checkTypes(owner: string, { columns, types = {} }: Typed): void {
   const known = Object.keys(columnTypes);
@@ -57,7 +57,7 @@ const schemaParts = {
   compares: true,
 };
 
-/** Checks the schema of a source. @throws ConfigError if it has a part that there is not, or an invalid type. */
+/** Checks the schema of a source. @throws ConfigError if it has an unknown property or an invalid type. */
 export function checkSchema(owner: string, schema: Typed): void {
   const unknown = unknownOption(schema, schemaParts);
   if (unknown !== undefined) throw new ConfigError(`${owner} ${unknown}`);

@@ -3,17 +3,17 @@ import type { ColumnType } from './columnTypes.js';
 /** How sinks that have types read the values of a column. */
 export interface ColumnValue {
   /**
-   * The value as decimal text, other text or a boolean, none of which JSON changes; `undefined` if it does not fit.
-   * Nothing is rounded. `null` and absent fields are the caller's.
+   * Returns the value as decimal text, other text or a boolean, none of which JSON changes; `undefined` if it does not
+   * fit. Nothing is rounded. The caller handles `null` and absent fields.
    *
-   * @param isCanonical whether values that are equal get the same text. Default `false`
+   * @param isCanonical whether equal values get the same text. Default `false`
    */
   readonly read: (value: unknown, isCanonical?: boolean) => string | boolean | undefined;
   /** Why a value does not fit, as the end of a sentence about it. */
   readonly misfit: string;
 }
 
-/** What the type of a column means in every sink that has types. */
+/** The meaning of each column type in every sink that has types. */
 export const columnValues: Readonly<Record<ColumnType, ColumnValue>> = {
   text: { read: plainText, misfit: 'is not text and has no JSON' },
   integer: { read: integerText, misfit: 'is not an exact integer (beyond 2^53 it must be text or a BigInt)' },
@@ -30,24 +30,24 @@ export const columnValues: Readonly<Record<ColumnType, ColumnValue>> = {
 };
 
 /**
- * What a format has for each type of a column. A type that it lacks is stored as text.
+ * A format's declarations of column types. A type without one is stored as text.
  *
  * @template T how the format declares a type
  */
 export type StoredTypes<T> = { readonly text: T } & Readonly<Partial<Record<ColumnType, T>>>;
 
-/** A text with an exponent may stand for more digits than fit into memory. */
+/** Limits the digits of a number with an exponent: a short text may stand for more than fit into memory. */
 const maxDigits = 131_072;
 
-/** What most integers look like: nothing about them has to change. */
+/** The form of most integers, which needs no change. */
 const plainInteger = /^(?:0|-?[1-9]\d*)$/;
 
 /** Sign, digits before and after the point, exponent. No digit can match in two ways, so matching takes linear time. */
 const decimal = /^([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?$/;
 
 /**
- * An integer as decimal digits, with `-` if it is negative. A number beyond 2^53 may have been rounded before it got
- * here, so it does not fit: such a value has to be a bigint or text.
+ * An integer as decimal digits, with `-` if it is negative. A number beyond 2^53 does not fit, since it may have been
+ * rounded before: such a value must be a bigint or text.
  *
  * @example integerText('9007199254740993') // '9007199254740993'
  * @example integerText('1.50e2') // '150'
@@ -65,8 +65,8 @@ export function integerText(value: unknown): string | undefined {
 }
 
 /**
- * A number as decimal digits without an exponent, e.g. `-0.50`. Zeros at the end stay, leading ones do not. A number
- * gives the shortest digits that stand for it, like `JSON.stringify`.
+ * A number as decimal digits without an exponent, e.g. `-0.50`. Zeros at the end stay, leading zeros do not. A value of
+ * type number yields the shortest digits that stand for it, like `JSON.stringify`.
  *
  * @example numberText(1e21) // '1000000000000000000000'
  * @example numberText('0.1000000000000000055') // '0.1000000000000000055'
@@ -105,17 +105,17 @@ export function toBoolean(value: unknown): boolean | undefined {
 }
 
 /**
- * UTC with all its parts, which all databases take: what most timestamps look like. Days that not every month has are left
- * to the other one.
+ * The form of most timestamps, which all databases accept: UTC with all its parts. It does not match days beyond the
+ * 28th, which not every month has: `instant` does.
  */
 export const plainInstant =
   /^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?Z$/;
 
-/** The microseconds of most timestamps, without arithmetic of large integers; `undefined` for all others. */
+/** The microseconds of a timestamp in the usual form, without bigint arithmetic; `undefined` for other forms. */
 function plainMicros(value: unknown): string | undefined {
   if (typeof value !== 'string' || !plainInstant.test(value)) return undefined;
   const ms = Date.parse(value);
-  // Digits of a fraction that `Date` has no room for.
+  // Appends the digits of the fraction that a `Date` can't hold.
   return ms > 0 ? String(ms) + value.slice('2000-01-01T00:00:00.000'.length, -1).padEnd(3, '0') : undefined;
 }
 
@@ -148,7 +148,7 @@ export function timestampMicros(value: unknown): bigint | undefined {
   return seconds * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
 }
 
-/** In UTC, with milliseconds, or with microseconds if it has some. */
+/** ISO 8601 text in UTC, with milliseconds, or with microseconds if there are any. */
 export function instantText(micros: bigint): string {
   const ofMs = ((micros % 1_000n) + 1_000n) % 1_000n;
   const text = new Date(Number((micros - ofMs) / 1_000n)).toISOString();
@@ -156,9 +156,9 @@ export function instantText(micros: bigint): string {
 }
 
 /**
- * Any value as JSON; text is a JSON string. A BigInt, a cycle or a function has none.
+ * Any value as JSON; text becomes a JSON string. `undefined` for a BigInt, a cycle or a function.
  *
- * @param isSorted whether names stand in the order of the alphabet, and not in that of the value
+ * @param isSorted whether field names are sorted alphabetically. Default: they keep the value's order
  */
 export function jsonText(value: unknown, isSorted = false): string | undefined {
   try {
@@ -168,13 +168,13 @@ export function jsonText(value: unknown, isSorted = false): string | undefined {
   }
 }
 
-/** A replacer for `JSON.stringify`: names stand in the order of the alphabet. */
+/** A replacer for `JSON.stringify` that sorts field names alphabetically. */
 export function sortNames(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Text as a CSV has it: strings unchanged, a `Date` in ISO 8601, lists and objects as JSON. */
+/** A value as text of a CSV: strings unchanged, a `Date` in ISO 8601, lists and objects as JSON. */
 export function plainText(value: unknown, isSorted = false): string | undefined {
   switch (typeof value) {
     case 'string':

@@ -24,10 +24,10 @@ export function checkColumns<T>(columns: readonly string[], schema: RowSchema<T>
 }
 
 /**
- * The columns that a user named, or else those of the source, with their types: text if the source declares none.
+ * The columns that a user named, or else the source's columns, with their types: text if the source declares none.
  *
- * @param target what has them, for errors: `CSV`
- * @throws ConfigError if there are none, or one is unknown or repeated.
+ * @param target the format that has the columns, for errors: `CSV`
+ * @throws ConfigError if there are no columns, or a column is unknown or repeated.
  */
 export function chooseColumns<T>(
   wanted: readonly string[] | undefined,

@@ -1,7 +1,7 @@
 import { checkOptions } from '../../checks.js';
 import { type PageCacheLimits, StoredPages } from '../source/pageCache.js';
 
-/** What a poll or watch stores; nothing without conditional requests. @throws ConfigError if a limit is invalid. */
+/** The page store of a poll or watch, if it sends conditional requests. @throws ConfigError if a limit is invalid. */
 export function createStoredPages(conditional: boolean | PageCacheLimits): StoredPages | undefined {
   if (conditional === false) return undefined;
   if (conditional !== true) checkOptions('conditional', conditional, { maxRows: true, maxBytes: true });
@@ -9,8 +9,8 @@ export function createStoredPages(conditional: boolean | PageCacheLimits): Store
 }
 
 /**
- * Runs a complete walk with stored pages. If they may be why it fails, e.g. because the API refuses a stored cursor, it
- * runs again from the first page without them, so no result has parts of both.
+ * Runs a complete walk with stored pages. If they may have made it fail, e.g. because the API refuses a stored cursor,
+ * runs the walk again from the first page without them, so no result mixes both walks.
  *
  * @param walk called once or twice
  */

@@ -12,9 +12,9 @@ import { walkOnce } from './walkOnce.js';
 /** Options of {@link poll}. */
 export interface PollOptions extends TickOptions {
   /**
-   * Called when a walk failed with a transient error (see {@link isTransient}); `failures` counts consecutive ones. The
-   * flow continues at the next tick, or fails with what this throws. Any other error ends the flow. Default: every
-   * error does.
+   * Called when a walk failed with a transient error (see {@link isTransient}); `failures` counts consecutive failures.
+   * The flow continues at the next tick, or fails with the error that this function throws. Any other error ends the
+   * flow. Default: every error ends it.
    */
   readonly onFailure?: ((error: SluiceError, failures: number) => void) | undefined;
 }
@@ -24,13 +24,13 @@ export interface Snapshot<T> {
   readonly rows: readonly T[];
   /** When the walk ended, by the local clock: ISO 8601, UTC. */
   readonly observedAt: string;
-  /** The API said that rows are missing. Then a row that is not in it may still exist. */
+  /** The API said that rows are missing, so a row that is not in the snapshot may still exist. */
   readonly isIncomplete?: true;
 }
 
 /**
  * Walks a source at a fixed rate and emits each complete walk as one snapshot. Polls never overlap: a tick during a
- * walk is skipped. Nothing is polled ahead of a consumer that pulls.
+ * walk is skipped. With a consumer that pulls, each poll waits for its demand.
  *
  * Without `onFailure` a failed walk ends the flow. A bare `retry` would poll again at once, and forever if the key is
  * wrong: use `retry({ delay })` with {@link isTransient}.
@@ -40,8 +40,8 @@ export interface Snapshot<T> {
  *   .pipe(map(({ rows }) => rows.length))
  *   .subscribe({ next: console.log, error: console.error });
  *
- * @throws ConfigError if `every`, `jitter` or `conditional` is invalid. Later: what a walk raises, and a NetworkError as
- * soon as the client is closed.
+ * @throws ConfigError if `every`, `jitter` or `conditional` is invalid. Later: the error of a walk, and a NetworkError
+ * as soon as the client is closed.
  */
 export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snapshot<T>> {
   checkSource('poll()', source);

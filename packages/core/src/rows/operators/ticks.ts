@@ -4,22 +4,22 @@ import type { PageCacheLimits } from '../source/pageCache.js';
 
 /** When and how a source is polled. */
 export interface TickOptions {
-  /** Ms from one tick to the next, whatever a walk takes. Ticks that are missed meanwhile are skipped. */
+  /** Ms from one tick to the next, however long a walk takes. Ticks during a walk are skipped. */
   readonly every: number;
   /** Delays each tick at random by up to this share of `every`, so that many clients do not poll at once. Default 0. */
   readonly jitter?: number | undefined;
   /** Whether the first tick is immediate (the default) or after `every`. */
   readonly immediate?: boolean | undefined;
-  /** Partitions of the source's plan walked at once. Default 1. */
+  /** Partitions of the source's plan to walk in parallel. Default 1. */
   readonly concurrency?: number | undefined;
   /**
    * Whether pages are requested with the entity tag (`ETag`) of their last response, as `If-None-Match`. The API then
    * answers 304 for a page that has not changed: its stored rows are used, the same objects, without decoding them
    * again. Only for listings that send no body, where the API sends tags. Pages are stored in memory, up to the limits.
    *
-   * An API whose tag stays the same although the page has changed hides that change: `false` for such an API.
+   * Use `false` for an API whose tag stays the same although the page has changed: its changes would be missed.
    *
-   * Default: `true` for a watch, except of rows that an operator of `pipePages` made, which may modify what it gets;
+   * Default: `true` for a watch, unless an operator of `pipePages` makes the rows, which may modify the stored ones;
    * `false` for `poll`, whose consumers may modify their rows.
    */
   readonly conditional?: boolean | PageCacheLimits | undefined;
@@ -73,14 +73,14 @@ export class Ticks {
   }
 
   /**
-   * Resolves at the next tick, or `skipped` ticks later. Rejects with `signal.reason` when aborted before, and with a
-   * NetworkError when the client is closed.
+   * Resolves at the next tick, or `skipped` ticks later. Rejects with `signal.reason` if that aborts before, and with a
+   * NetworkError if the client is closed.
    */
   async next(signal: AbortSignal, skipped = 0): Promise<void> {
     const now = this.#clock.monotonic();
     this.#began ??= now;
     const delay = this.#jitter * this.#random();
-    // A delayed tick is not missed before its time.
+    // A tick that jitter delays is not missed before its delayed time.
     const passed = Math.ceil((now - this.#began) / this.#every - delay);
     this.#last = Math.max(this.#last + 1 + skipped, passed);
     const due = this.#began + (this.#last + delay) * this.#every;
@@ -90,10 +90,10 @@ export class Ticks {
 }
 
 const maxSkipped = 7;
-/** Ms that skipped ticks may add to the wait until a recovered API is polled again. */
+/** Ms by which skipped ticks may delay the next poll of a recovered API. */
 const longestExtraWait = 5 * 60_000;
 
-/** Ticks skipped after so many failed polls in a row, since requests do not help an API that is down. `every` in ms. */
+/** How many ticks to skip after consecutive failed polls: requests do not help an API that is down. `every` in ms. */
 export function countSkipped(failures: number, every: number): number {
   if (failures === 0) return 0;
   return Math.min(2 ** (failures - 1) - 1, maxSkipped, Math.floor(longestExtraWait / every));

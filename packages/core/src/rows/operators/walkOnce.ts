@@ -4,11 +4,11 @@ import type { PageSource } from '../source/pageSource.js';
 import type { SourceInfo } from '../source/sourceInfo.js';
 import type { PagesOptions } from '../source/pagesOptions.js';
 
-/** What a walk found of a partition. */
+/** The counts of a partition in a walk. */
 interface WalkedPartition {
-  /** The largest one that the API gave: one that falls during the walk may be of another replica. */
+  /** The largest total that the API stated: a smaller one during the same walk may come from another replica. */
   readonly total: number | undefined;
-  /** Rows of keys that the walk had not listed before. */
+  /** Rows with keys that the walk had not listed before. */
   readonly different: number;
 }
 
@@ -17,7 +17,7 @@ interface WalkedPartition {
  *
  * @param take returns whether the walk has listed the row's key before
  * @returns whether rows are missing: as the API said (`isIncomplete`), or by the listing's own total (`isShort`)
- * @throws what the walk raises; `signal.reason` when aborted.
+ * @throws the walk's error; `signal.reason` when aborted.
  */
 export async function walkOnce<T>(
   source: PageSource<T>,
@@ -41,7 +41,7 @@ export async function walkOnce<T>(
       // A cancelled walk ends like a complete one.
       signal.throwIfAborted();
       if (next.done) {
-        // Also the rows that an operator or a filter left out.
+        // The position also counts rows that an operator or a filter left out.
         const received = last?.position.rows ?? 0;
         return { isIncomplete, isShort: sumTotals(partitions.values(), source.info) > received - repeated };
       }
@@ -58,21 +58,21 @@ export async function walkOnce<T>(
     }
   } finally {
     signal.removeEventListener('abort', stop);
-    // Also if `take` threw: nothing is fetched ahead any more.
+    // Stops prefetching also if `take` threw.
     stop();
   }
 }
 
-/** How many rows a listing has by its own account; `NaN` if nobody knows. A partition without a total has what it sent. */
+/** How many rows the listing has, by the API; `NaN` if unknown. A partition without a total counts the rows it sent. */
 function sumTotals(
   partitions: Iterable<WalkedPartition>,
   { maxRows, hasOperator }: Pick<SourceInfo<never>, 'maxRows' | 'hasOperator'>,
 ): number {
-  // Such a walk ends before the listing does.
+  // With `maxRows`, the walk ends before the listing.
   if (maxRows !== undefined) return NaN;
   let rows = 0;
   for (const { total, different } of partitions)
-    // What an operator emits says nothing about the rows that it got.
+    // The number of rows that an operator emits says nothing about the rows that it received.
     rows += hasOperator ? (total ?? NaN) : Math.max(total ?? 0, different);
   return rows;
 }

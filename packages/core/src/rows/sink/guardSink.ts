@@ -9,18 +9,18 @@ import { inWords, isRecord } from '../../values.js';
 import type { Sink, SinkContext, SinkWriter } from './sink.js';
 import type { StateStore } from './stateStore.js';
 
-/** Ms that a call may take after the cancel. Before it, a call may take as long as it likes: a database may be slow. */
+/** Ms that a call may take after the cancel. Before the cancel, calls have no limit: a database may be slow. */
 const longestCall = 30_000;
 
-/** Deeper positions are refused; those that contain themselves have no end. */
+/** Positions with more levels are refused; a position that contains itself has infinitely many. */
 const deepest = 100;
 
-/** What {@link guardStore} needs. */
+/** Options of {@link guardStore}. */
 export interface GuardOptions {
   readonly clock: Clock;
   /** Aborted when nobody waits for the calls any longer. */
   readonly signal: AbortSignal;
-  /** Called with each call that begins. Returns a function that is called when it ends. */
+  /** Called at the beginning of each call. Returns a function to call at its end. */
   readonly onCall?: ((call: string) => () => void) | undefined;
 }
 
@@ -31,8 +31,8 @@ export function checkSink(owner: string, sink: unknown): void {
 }
 
 /**
- * A sink that somebody else wrote. Its errors name it and the call that failed, and after a cancel nothing waits for it
- * without an end. After a call that hangs none is made, since the calls of a sink never overlap.
+ * Guards a sink of a third party: its errors name the sink and the call that failed, and after a cancel nobody waits
+ * for it forever. After a call that hangs, no other call is made, since the calls of a sink never overlap.
  */
 export function guardSink<T>(sink: Sink<T>, options: GuardOptions): Sink<T> {
   const whose = `The sink ${sink.name}`;
@@ -62,10 +62,10 @@ export function guardSink<T>(sink: Sink<T>, options: GuardOptions): Sink<T> {
   };
 }
 
-/** Makes errors of a store name it, `whose`, and the call that failed, and ends calls that hang after a cancel. */
+/** Makes errors of a store name it (`whose`) and the call that failed, and gives up calls that hang after a cancel. */
 export function guardStore(store: StateStore, whose: string, options: GuardOptions): StateStore {
   const calls = new GuardedCalls(whose, PluginError, options);
-  // A store that hangs is asked nevertheless to release its lock.
+  // Even a store that hangs is asked to release its lock.
   const releases = new GuardedCalls(whose, PluginError, options);
   const guardLog = (log: StateLog): StateLog => ({
     get bytes() {
@@ -114,7 +114,7 @@ function guardWriter<T>(
   calls: GuardedCalls,
   { log }: SinkContext<T>,
 ): SinkWriter<T> {
-  /** A position that is stored as something else would resume elsewhere. Without state, none is stored. */
+  /** A position that JSON changes would resume elsewhere. Without state, no position is stored. */
   const checkPosition = (position: Json, method: string): Json => {
     if (!log || isPlainJson(position)) return position;
     throw new PluginError(
@@ -140,7 +140,7 @@ function guardWriter<T>(
   };
 }
 
-/** Calls of code that somebody else wrote. Errors of Sluice pass as they are. */
+/** Calls code of a third party. Errors of Sluice pass unchanged. */
 class GuardedCalls {
   readonly #whose: string;
   readonly #error: typeof SinkError | typeof PluginError;
@@ -155,11 +155,11 @@ class GuardedCalls {
     this.#untilCancelled = abortableBy(options.signal);
   }
 
-  /** @param undo takes back what a call returns after nobody waited for it any longer. */
+  /** @param undo undoes a call that returns after it was given up, by its result. */
   async make<R>(method: string, call: () => Promise<R>, undo?: (late: R) => unknown): Promise<R> {
     if (this.#hanging) throw this.#hanging;
     const { clock, signal, onCall } = this.#options;
-    // `call` may throw at once.
+    // `call` may throw synchronously, so an async function calls it.
     const ended = onCall?.(method);
     const result = (async () => call())();
     if (ended) result.then(ended, ended);
@@ -202,7 +202,7 @@ class GuardedCalls {
   }
 }
 
-/** Whether JSON keeps a value as it is. */
+/** Whether JSON stores a value unchanged. */
 function isPlainJson(value: unknown, depth = 0): boolean {
   if (depth > deepest) return false;
   if (typeof value === 'number') return Number.isFinite(value);

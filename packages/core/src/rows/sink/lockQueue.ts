@@ -7,10 +7,10 @@ export type StateUse = 'export' | 'watch';
 /** Releases a lock. */
 export type Release = () => Promise<void>;
 
-/** Admits one holder at a time, in order. A watch may never end, so another one waits only if it is closing already. */
+/** Admits one holder at a time, in order. A watch may never end, so another one waits only while it closes. */
 export class LockQueue {
   readonly #use: StateUse;
-  /** The holder and those that wait. A signal is aborted once its claimant is closing. */
+  /** The holder and the waiting claimants. The signal of a claimant aborts when it closes. */
   readonly #claimants = new Set<{ readonly signal: AbortSignal }>();
   #last: Promise<void> = Promise.resolve();
 
@@ -19,9 +19,9 @@ export class LockQueue {
   }
 
   /**
-   * @param signal when aborted before, leaves the queue and rejects with its reason; aborted later, it means that the
-   * holder is closing.
-   * @throws LockError if a watch holds it and is not closing.
+   * @param signal if it aborts before the lock is acquired, the call leaves the queue and rejects with its reason; if
+   * it aborts later, the holder is closing.
+   * @throws LockError if another watch holds the lock or waits for it, and is not closing.
    */
   async acquire(signal: AbortSignal): Promise<Release> {
     if (this.#use === 'watch' && [...this.#claimants].some((other) => !other.signal.aborted))
@@ -50,8 +50,8 @@ export class LockQueue {
 }
 
 /**
- * The queues of a store for those of this process that lock it. A store that others use too locks itself for them after
- * it was admitted here.
+ * The queues of a store, for the claimants within this process. A store that several processes use also locks itself
+ * against the others, after the queue has admitted the claimant.
  *
  * @example const leave = await lockQueues().export.acquire(AbortSignal.timeout(1_000));
  */

@@ -10,7 +10,7 @@ import type { StateStore } from './stateStore.js';
  * await exportTo(source, sink, { state }).run(); // resumes after the last committed page
  */
 export function memoryState(): StateStore {
-  // As text, so that later changes do not reach a record, and only plain JSON is stored.
+  // Records are stored as text, so that later changes do not affect them, and only plain JSON is stored.
   const lists = new Map<string, string[]>();
   return recordState({
     open: () => Promise.resolve(() => Promise.resolve()),

@@ -6,9 +6,9 @@ import type { StateStore } from './stateStore.js';
 /** Lists of records, each with a name: a table of a database with the columns `list` and `record`, for example. */
 export interface RecordLists {
   /**
-   * Connects, and keeps other processes out until the release. Called once for all of this process that hold it.
+   * Connects, and keeps other processes out until the release. Called once for all holders in this process.
    *
-   * @param onOutage that of `StateStore.lock`
+   * @param onOutage the parameter of `StateStore.lock`
    */
   open(signal: AbortSignal, onOutage?: (outage: Outage | undefined) => void): Promise<Release>;
   /** The records of a list in order, as plain JSON; none if there is no such list. */
@@ -18,8 +18,8 @@ export interface RecordLists {
 }
 
 /**
- * State in lists of records: what a sink with transactions needs for its own checkpoints (`Sink.state`). `write` commits
- * the sink's waiting rows in the same transaction.
+ * State in lists of records, for a sink with transactions that stores its own checkpoints (`Sink.state`). `write`
+ * commits the sink's waiting rows in the same transaction.
  *
  * @example
  * const lists = new Map<string, readonly object[]>();
@@ -55,12 +55,12 @@ export function recordState(lists: RecordLists): StateStore {
   };
 }
 
-/** Records and logs may have the same names. */
+/** A prefix tells records from logs, which may have the same names. */
 function nameList(name: string): string {
   return `record/${name}`;
 }
 
-/** Opens for the first holder, and closes after the last. */
+/** Opens the lists for the first holder, and closes them after the last. */
 class SharedRelease {
   readonly #open: RecordLists['open'];
   #holders = 0;

@@ -4,19 +4,19 @@ import type { Release, StateUse } from './lockQueue.js';
 
 /** Stores small records durably, by name. A record is replaced completely or not at all. */
 export interface StateStore {
-  /** Absent if it is not a folder on a disk. */
+  /** The store's folder. Absent if it is not on a disk. */
   readonly folder?: string | undefined;
   /**
-   * Locks the state. An export (the default) waits for others of this copy of the library in this thread, a watch only for
-   * one that is closing.
+   * Locks the state. An export (the default) waits for other exports of this copy of the library in this thread; a
+   * watch waits only for a watch that is closing.
    *
-   * @param signal cancels the wait; aborted later, it means that the holder is closing.
-   * @param onOutage called until the release, as that of a sink's context, if what keeps the state is away for a while.
-   * @throws LockError if another process, thread or copy holds it for the same use; for a watch, also if another watch of
-   * this copy does and is not closing. `signal.reason` if the wait is cancelled.
+   * @param signal cancels the wait; if it aborts later, the holder is closing.
+   * @param onOutage called until the release, like `SinkContext.onOutage`, while the state's storage is unavailable.
+   * @throws LockError if another process, thread or copy holds the lock for the same use; for a watch, also if another
+   * watch of this copy holds it and is not closing. `signal.reason` if the wait is cancelled.
    */
   lock(signal: AbortSignal, use?: StateUse, onOutage?: (outage: Outage | undefined) => void): Promise<Release>;
-  /** `undefined` if there is no record. @throws CheckpointError if it can't be read. */
+  /** Returns a record; `undefined` if there is none. @throws CheckpointError if it can't be read. */
   load(name: string): Promise<unknown>;
   /** Resolves when the record is durable. */
   save(name: string, record: object): Promise<void>;

@@ -4,7 +4,7 @@ import type { SnapshotRows } from './snapshotRows.js';
 import type { WatchedWalk } from '../source/page.js';
 import type { Missing } from './removals.js';
 
-/** The accepted rows of a listing, and those of them that are missing. */
+/** The accepted rows of a listing, and which of them are missing. */
 export interface AcceptedSnapshot<T> {
   /** The number of accepted snapshots; 0 before the first. */
   readonly generation: number;
@@ -12,10 +12,10 @@ export interface AcceptedSnapshot<T> {
   readonly missing: ReadonlyMap<string, Missing>;
 }
 
-/** What a snapshot adds to the previous one. It is durable in the log before any of it is emitted. */
+/** The differences of a snapshot from the previous one. It is durable in the log before any of it is emitted. */
 export interface Delta<T> extends WatchedWalk {
   readonly generation: number;
-  /** Random, so that a state that is restored or copied never gives an id twice. Earlier versions staged deltas without. */
+  /** Random, so that a restored or copied state gives no id twice. Absent in deltas that earlier versions staged. */
   readonly scope?: string | undefined;
   readonly differences: readonly Difference<T>[];
   readonly missing: ReadonlyMap<string, Missing>;
@@ -34,7 +34,7 @@ export function applyDelta<T>(
 }
 
 /**
- * The changes of a delta, from the nth on. An id is the scope of the delta and the change's number in it.
+ * The changes of a delta between two of their numbers. An id is the scope of the delta and the change's number in it.
  *
  * @param history identifies the changes of a delta that an earlier version staged
  */
@@ -54,7 +54,7 @@ function oldId(named: readonly (string | number)[]): string {
   return hashOf(named) + hashOf([...named].reverse());
 }
 
-/** What the ids of records that an operator makes of a delta's changes are made from. */
+/** The scope for the ids of records that an operator makes of a delta's changes. */
 export function scopeOf({ generation, scope }: Delta<unknown>, history: string, from: number): string {
   return `${scope ?? `${history}-${generation}`}/${from}`;
 }
@@ -84,7 +84,7 @@ export function encodeMissing(missing: ReadonlyMap<string, Missing>): object {
   return Object.fromEntries([...missing].map(([key, { walks, since, isHeld }]) => [key, [walks, since, isHeld]]));
 }
 
-/** The walk of a delta, or of a snapshot. */
+/** The walk of a delta or a snapshot. */
 export function walkOf({ observedAt, isIncomplete }: WatchedWalk): WatchedWalk {
   return { observedAt, ...(isIncomplete && { isIncomplete }) };
 }

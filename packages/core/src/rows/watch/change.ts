@@ -8,7 +8,7 @@ interface Observed {
   readonly key: string;
   /** The number of accepted snapshots, from 1. */
   readonly generation: number;
-  /** When the walk ended that found it, by our clock: ISO 8601, UTC. */
+  /** When the walk that found the change ended, by our clock: ISO 8601, UTC. */
   readonly observedAt: string;
 }
 
@@ -51,8 +51,8 @@ export function eventOfChange({ id, key, type, observedAt }: Change<unknown>): R
 const types: ReadonlySet<unknown> = new Set<Change<unknown>['type']>(['initial', 'added', 'changed', 'removed']);
 
 /**
- * Whether a row is a change of `watch` or `changes`, from any copy of the library. A sink asks where no schema says so:
- * behind an operator, or in `writeTo`.
+ * Whether a row is a change of `watch` or `changes`, from any copy of the library. Sinks use it where no schema says
+ * so: after an operator, or in `writeTo`.
  */
 export function isChange(row: unknown): row is Change<unknown> {
   if (!isRecord(row) || !types.has(row['type']) || !isCount(row['generation'])) return false;

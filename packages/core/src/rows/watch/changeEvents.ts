@@ -5,12 +5,12 @@ import type { Delta } from './acceptedSnapshot.js';
 
 /** Reports the changes of a watch to the observers of its client. */
 export interface ChangeEvents<T> {
-  /** The rows that the watch resumes with, and when, in ms; `staged` are in them, and will be emitted again. */
+  /** Reports the rows that the watch resumes with. They contain `staged`, which will be emitted again. `now` in ms. */
   known(rows: Iterable<readonly [key: string, row: T]>, staged: readonly Delta<T>[], now: number): void;
   changed(delta: Delta<T>): void;
 }
 
-/** A poll may find a hundred thousand changes, so their events are only created if somebody receives them. */
+/** Creates events only if a hook or subscriber receives them, since a poll may find a hundred thousand changes. */
 export function changeEvents<T>(
   { name: source, endpoint }: Pick<SourceInfo<never>, 'name' | 'endpoint'>,
   schema: RowSchema<T> | undefined,
@@ -49,7 +49,7 @@ export function changeEvents<T>(
   };
 }
 
-/** The rows that deltas change, as they were before all of them; `null` if there was none. */
+/** The rows that deltas change, as they were before all of the deltas; `null` for a row that did not exist. */
 function collectRowsBefore<T>(staged: readonly Delta<T>[]): ReadonlyMap<string, T | null> {
   const rows = new Map<string, T | null>();
   for (const { differences } of staged)
@@ -57,14 +57,14 @@ function collectRowsBefore<T>(staged: readonly Delta<T>[]): ReadonlyMap<string, 
   return rows;
 }
 
-/** A longer text is neither a status nor a name. It is not cut, because it could end with half a secret then. */
+/** Longer texts are ignored. They are not cut, because a cut text could end with half a secret. */
 const maxLength = 200;
 
 function statusOf<T>(schema: RowSchema<T> | undefined, row: T | null): string | null {
   return textOf(() => row && schema?.statusOf?.(row)) ?? null;
 }
 
-/** An observer must not fail the watch, so neither does an odd row. */
+/** Ignores errors: events for observers must not fail the watch. */
 function textOf(read: () => unknown): string | undefined {
   try {
     const text = read();

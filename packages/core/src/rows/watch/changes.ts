@@ -20,7 +20,7 @@ const removeAtOnce = { confirmations: 1, holdAbove: 1, holdWalks: 1, holdFor: 0,
 
 /**
  * Emits the differences between snapshots: `initial` for each row of the first one, then `changed`, `added` and
- * `removed`. If a snapshot lists a row twice, the last one counts.
+ * `removed`. If a snapshot lists a key twice, the last row counts.
  *
  * Each snapshot is trusted, unless the API said that rows are missing from it, so a row that an API omits once causes a
  * `removed` and an `added`. Use `watch` to confirm removals and to resume after restarts. A row without a key ends the

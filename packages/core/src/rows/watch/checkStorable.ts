@@ -1,7 +1,7 @@
 import { DecodeError } from '../../errors.js';
 import { shownText } from '../../values.js';
 
-/** Far deeper than APIs send, and far from where recursion would overflow the stack. */
+/** Far deeper than rows of APIs, and far below the depth at which recursion would overflow the stack. */
 const maxDepth = 500;
 
 /** @throws DecodeError unless a row can be stored, compared and restored: JSON, and not nested too deeply. */
@@ -24,7 +24,7 @@ function faultOf(value: unknown, depth: number): string | undefined {
   return undefined;
 }
 
-/** A value as JSON represents it, since that is what a restart restores. Nested values are not converted. */
+/** A value as JSON represents it, because a restart restores it in this form. Nested values are not converted. */
 export function asJson(value: unknown): unknown {
   switch (typeof value) {
     case 'number':

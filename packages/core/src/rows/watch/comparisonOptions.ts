@@ -8,15 +8,15 @@ import { fieldPaths, pick, without } from './fieldPath.js';
 /** How rows are identified and compared. */
 export interface ComparisonOptions<T> {
   /**
-   * Identifies a row: an integer or non-empty text. A row without one fails the walk. It is also called with rows
-   * restored from JSON. Default: the key of the source's schema.
+   * Returns the key that identifies a row: an integer or non-empty text. A row without a key fails the walk. The watch
+   * also calls this with rows restored from JSON. Default: the key of the source's schema.
    */
   readonly key?: ((row: T) => RowKey) | undefined;
   /** What to compare: some fields, or the result of a function. Default: the whole row. */
   readonly project?: readonly string[] | ((row: T) => unknown) | undefined;
   /**
-   * Fields to ignore because they always change, e.g. `updatedAt` or `stats.seen`. One that no row has yet may be named,
-   * so a misspelt name ignores nothing. Default: none.
+   * Fields to ignore because they always change, e.g. `updatedAt` or `stats.seen`. A field that no row has yet is
+   * allowed, so a misspelt name is not an error. Default: none.
    */
   readonly ignore?: readonly string[] | undefined;
   /** Whether two projections are equal. Default: equal JSON, in any order of names. */
@@ -71,7 +71,7 @@ function byEquals(
   return (before, after) => {
     if (equals(without(before, ignored), without(after, ignored))) return none;
     const fields = differingFields(before, after, ignored);
-    // It may see a difference that we do not.
+    // `equals` may see a difference that JSON does not show.
     return fields.length === 0 ? ['*'] : fields;
   };
 }
@@ -85,10 +85,10 @@ function checkFields(names: readonly string[], columns: readonly string[]): void
 }
 
 /**
- * Checks `project` against rows without a schema. They may lack a field that others have, so it is refused only if they
- * have none of them, and one of a similar name.
+ * Checks `project` against rows without a schema. Other rows may have more fields, so `project` is refused only if
+ * these rows have none of its fields, and have a field of a similar name.
  *
- * @throws ConfigError if no change could ever be found, since a name is misspelt.
+ * @throws ConfigError if a misspelt name keeps the comparison from ever finding a change.
  */
 export function checkProject(project: ComparisonOptions<never>['project'], rows: readonly unknown[]): void {
   if (project === undefined || typeof project === 'function') return;

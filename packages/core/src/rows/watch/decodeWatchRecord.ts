@@ -13,7 +13,7 @@ interface BaseRecord extends WatchedWalk {
   readonly watch: string;
   /** Identifies this history of the listing. */
   readonly history: string;
-  /** Of the changes of the first snapshot, until they are committed. */
+  /** The scope of the first snapshot's changes, until they are committed. */
   readonly scope?: string;
   readonly key?: { readonly salt: string; readonly fingerprint: string };
   readonly generation: number;
@@ -31,10 +31,10 @@ type WatchRecord<T> =
   | { readonly kind: 'committed'; readonly generation: number };
 
 /**
- * Decodes a record of `watchLog`. The log has checksums, so its content is ours and rows are not validated.
+ * Decodes a record of `watchLog`. Its rows are not validated: the log has checksums, so the watch has written them.
  *
  * @param before returns the row that a change replaces
- * @throws CheckpointError if it is not such a record.
+ * @throws CheckpointError if the record is of another form.
  */
 export function decodeWatchRecord<T>(record: unknown, before: (key: string) => T | undefined): WatchRecord<T> {
   if (!isRecord(record)) throw unreadable();

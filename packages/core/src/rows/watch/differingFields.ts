@@ -65,8 +65,8 @@ function areItemsEqual(before: readonly unknown[], after: readonly unknown[]): b
 }
 
 /**
- * A fast check that nearly all rows of a walk pass: compares without allocating, and gives up at the first doubt.
- * `false` means unknown.
+ * A fast check that nearly all rows of a walk pass. It compares without allocating, and returns `false` at the first
+ * doubt, so `false` means unknown.
  *
  * @param ignored top-level fields that may differ
  */
@@ -108,11 +108,11 @@ function areFieldsSame(
   }
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- only counts
   for (const _name in other) unmatched -= 1;
-  // `toJSON` may return something else than the fields. Equal fields make the other most likely the same kind.
+  // `toJSON` may return other values than the fields. With equal fields, both objects most likely have it.
   return unmatched === 0 && typeof one['toJSON'] !== 'function';
 }
 
-/** Neither an array nor an object of a class, which may inherit fields or have content without fields, e.g. a `Map`. */
+/** Whether a value is an object of no class. A class may inherit fields, or have content without fields, as a `Map`. */
 function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

@@ -15,19 +15,19 @@ export function pathOf(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
-/** Whether a path is that of a field, or of something in it. */
+/** Whether a path leads to a field or to a part of it. */
 export function isWithin(path: string, field: string): boolean {
   return path === field || path.startsWith(`${field}.`);
 }
 
-/** The value at a path of a row; `undefined` if there is none. */
+/** The value at a path of a row; `undefined` if the row has no such field. */
 function fieldAt(row: Record<string, unknown>, { path, names }: FieldPath): unknown {
   // A field name may contain a dot.
   if (Object.hasOwn(row, path)) return row[path];
   return names.reduce<unknown>((value, name) => (isRecord(value) ? ownField(value, name) : undefined), row);
 }
 
-/** An own field: one may be called `constructor`. */
+/** Reads only own properties, since a field may be called `constructor`. */
 export function ownField(record: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
@@ -39,7 +39,7 @@ export function pick(row: unknown, paths: readonly FieldPath[]): unknown {
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 
-/** A value without the fields that are ignored. */
+/** A value without its ignored fields. */
 export function without(value: unknown, ignored: ReadonlySet<string>, path = ''): unknown {
   if (ignored.size === 0) return value;
   const plain = asJson(value);

@@ -4,7 +4,7 @@ import type { Findings } from './walkComparison.js';
 /** An accepted row that was not in the last complete walks. */
 export interface Missing {
   readonly walks: number;
-  /** When the first of these walks ended, in ms since 1970, because it must survive a restart. */
+  /** When the first of these walks ended, in ms since 1970: unlike monotonic time, that survives a restart. */
   readonly since: number;
   /** Whether the listing had shrunk suspiciously when the row went missing. */
   readonly isHeld: boolean;
@@ -12,9 +12,9 @@ export interface Missing {
 
 /** When a missing row counts as removed. */
 export interface RemovalRules {
-  /** Consecutive complete walks without it. */
+  /** Consecutive complete walks without the row. */
   readonly confirmations: number;
-  /** A listing that lost more than this share of its rows, or all, is suspicious. */
+  /** A listing that lost more than this share of its rows, or all rows, is suspicious. */
   readonly holdAbove: number;
   /** A row missing from a suspicious listing is removed only after this many walks and ms. */
   readonly holdWalks: number;
@@ -32,13 +32,13 @@ interface JudgedWalk<T> {
 interface Judgement {
   readonly rules: RemovalRules;
   readonly now: number;
-  /** Whether the listing reports more rows than it sent, so that missing rows may be among them. */
+  /** Whether the listing's total is larger than the number of rows sent: missing rows may be among the others. */
   readonly isShort?: boolean;
-  /** Whether the API said that rows are missing from the walk: then a row that it lacks tells nothing. */
+  /** Whether the API said that rows are missing from the walk, so no removal can be concluded from it. */
   readonly isIncomplete?: boolean;
 }
 
-/** Decides what a walk to the end means. Pure. */
+/** Decides what a complete walk changes in the accepted snapshot. Pure. */
 export function judgeRemovals<T>(
   { changed, added, gone, accepted }: Findings<T>,
   missingBefore: ReadonlyMap<string, Missing>,
@@ -60,7 +60,7 @@ export function judgeRemovals<T>(
     const { walks, since, isHeld } = missingBefore.get(key) ?? { walks: 0, since: now, isHeld: false };
     const next = {
       walks: walks + 1,
-      // If the clock was set back, the row must not be held for that long.
+      // If the clock was set back, the row must not be held longer by that time.
       since: Math.min(since, now),
       isHeld: !rules.acceptRemovals && (isHeld || isSuspicious),
     };

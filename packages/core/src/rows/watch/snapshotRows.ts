@@ -1,7 +1,7 @@
 import { DecodeError } from '../../errors.js';
 import { inWords } from '../../values.js';
 
-/** An accepted row, or the start, behind which a walk finds the next one. */
+/** An accepted row, or the start, after which a walk finds the next row. */
 export interface PreviousRow<T> {
   /** The row that followed in the last walk. Only a hint: it may have moved or be gone. */
   next: AcceptedRow<T> | undefined;
@@ -20,8 +20,8 @@ const removed = -1;
 /**
  * The rows of a snapshot by key, in their original order.
  *
- * Nearly all rows of a walk come in the order of the previous one. So each row points to its successor, which is found
- * without hashing its key: for short rows that costs more than the comparison.
+ * Nearly all rows of a walk come in the order of the previous walk. So each row points to its successor, which `find`
+ * returns without hashing a key: for short rows, hashing costs more than the comparison.
  */
 export class SnapshotRows<T> implements Iterable<readonly [string, T]> {
   readonly start: PreviousRow<T> = { next: undefined };
@@ -86,10 +86,10 @@ export class SnapshotRows<T> implements Iterable<readonly [string, T]> {
 }
 
 /**
- * The key of a row as text. It identifies the row in the state: without keys, all rows would be the same one, and a
- * rounded number could be the key of two.
+ * The key of a row as text. It identifies the row in the state: without keys, all rows would be the same, and two rows
+ * could share a rounded number.
  *
- * @throws DecodeError if it is not a key.
+ * @throws DecodeError if the value is not a key.
  */
 export function rowKey<T>(key: (row: T) => unknown, row: T): string {
   const value = key(row);

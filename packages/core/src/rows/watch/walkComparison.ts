@@ -17,11 +17,11 @@ export interface Findings<T> {
 const noFields: readonly [] = [];
 
 /**
- * Compares the rows of a walk with the accepted ones as they arrive. Only differences are stored, so a walk is never in
+ * Compares the rows of a walk with the accepted rows as they arrive. It stores only differences, so a walk is never in
  * memory as a whole, and each row is compared while it is in the CPU cache.
  *
- * The accepted rows do not change, so a failed walk can be dropped. Only one comparison at a time: until it ends or is
- * dropped, no other may start and no row be accepted.
+ * The accepted rows do not change, so a failed walk can be dropped. Until a comparison ends or is dropped, no other one
+ * may start, and no row may be accepted.
  */
 export class WalkComparison<T> {
   readonly #accepted: SnapshotRows<T>;
@@ -40,7 +40,7 @@ export class WalkComparison<T> {
     this.#position = accepted.start;
   }
 
-  /** Adds a row of the walk. If a key repeats, the last row counts. Returns whether it does. */
+  /** Adds a row of the walk. If its key repeats, the last row counts. Returns whether the key repeats. */
   add(key: string, after: T): boolean {
     const accepted = this.#accepted.find(key, this.#position);
     if (accepted === undefined) {
@@ -57,7 +57,7 @@ export class WalkComparison<T> {
       this.#moveTo(accepted);
     }
     const before = accepted.row;
-    // A page that has not changed has the very same rows.
+    // A stored page that has not changed has the very same row objects.
     const fields = before === after ? noFields : this.#fields(before, after);
     if (fields.length > 0) this.#changed.set(key, { type: 'changed', key, before, after, fields });
     else if (isRepeated) this.#changed.delete(key);
@@ -81,13 +81,13 @@ export class WalkComparison<T> {
   }
 
   #moveTo(row: AcceptedRow<T>): void {
-    // Usually it is equal already, and reading is cheaper than writing.
+    // The hint is usually right already, and reading is cheaper than writing.
     if (this.#position.next !== row) this.#position.next = row;
     this.#position = row;
   }
 }
 
-/** The rows of a watch's first walk, as they come: there are none yet that a walk that fails could spoil. */
+/** Collects the rows of a watch's first walk directly: there is no accepted snapshot that a failed walk could spoil. */
 export class FirstWalk<T> {
   readonly #rows = new SnapshotRows<T>();
   readonly #repeated = new Set<string>();
@@ -97,7 +97,7 @@ export class FirstWalk<T> {
     this.#fields = fields;
   }
 
-  /** Adds a row. If a key repeats, the last row counts. Returns whether it does. */
+  /** Adds a row. If its key repeats, the last row counts. Returns whether the key repeats. */
   add(key: string, row: T): boolean {
     const before = this.#rows.set(key, row);
     if (before === undefined) return false;

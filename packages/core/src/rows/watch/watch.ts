@@ -26,27 +26,27 @@ import { decodePosition, WatchRun, type WatchSettings } from './watchRun.js';
 /** Options of {@link watch}. */
 export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick<Identifiers, 'newId'> {
   /**
-   * Where the accepted snapshot is stored, so that the next run resumes from it and misses no change. Default: memory, so
-   * each start emits `initial` changes. The export of the changes may use the same state. Only one watch may use it at
-   * a time: a second one gets a LockError. If an operator makes the rows, it needs a `version`.
+   * Where the accepted snapshot is stored, so that the next run resumes from it and misses no change. Default: memory,
+   * so each start emits `initial` changes. An export of the changes may use the same state. Only one watch may use it
+   * at a time: a second watch gets a LockError. If an operator makes the rows, it needs a `version`.
    */
   readonly state?: StateStore | undefined;
   /** Consecutive complete walks that must lack a row before it counts as removed. Default 2. 1 trusts each walk. */
   readonly confirmations?: number | undefined;
   /**
-   * A listing that lost more than this share of its rows, or all, or has fewer than its own `total`, is suspicious: its
-   * removals are held until three walks over twice `every` agree. Default 0.5.
+   * A listing that lost more than this share of its rows, or all rows, or has fewer rows than its own `total`, is
+   * suspicious: its removals are held until three walks over twice `every` agree. Default 0.5.
    */
   readonly holdAbove?: number | undefined;
   /** Emits confirmed removals at once, however many. Default `false`. */
   readonly acceptRemovals?: boolean | undefined;
-  /** Resumes state that was made with another key of the same project. Default `false`. */
+  /** Resumes a state that was made with another API key of the same project. Default `false`. */
   readonly sameProject?: boolean | undefined;
-  /** Consecutive failed polls to tolerate, counted per run (under cron, each starts at 0). Default `Infinity`. */
+  /** Consecutive failed polls to tolerate, counted per run (under cron, each run starts at 0). Default `Infinity`. */
   readonly maxFailures?: number | undefined;
   /**
-   * `for`: ms of failing polls before the watch ends with the last error. Default `Infinity`. Each request is limited
-   * by the client's own `retry.for`.
+   * `for`: ms of failing polls before the watch ends with the last error. Default `Infinity`. The client's own
+   * `retry.for` limits each request.
    */
   readonly retry?: { readonly for?: number | undefined } | undefined;
   /** Ends after this many polls, failed ones included. Default `Infinity`. */
@@ -56,25 +56,25 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick
 }
 
 /**
- * Watches a listing: emits every difference between two accepted snapshots, once, and no false ones. A source whose
- * pages are polls; one with more than 10,000 changes has several pages.
+ * Watches a listing: emits every difference between two accepted snapshots, once, and no false ones. Each poll is a
+ * page of this source; a poll with more than 10,000 changes has several pages.
  *
  * A row counts as removed only when complete walks agree; failed walks are ignored. With durable state, a poll's
- * changes are on disk before the first is emitted. They are emitted again with the same ids, whatever happens, until
- * the consumer asks for more or an export commits them.
+ * changes are on disk before the first is emitted. The watch emits them again with the same ids, whatever happens,
+ * until the consumer requests more or an export commits them.
  *
- * A change that is reverted between two polls is not seen. The emitted rows are compared with the next poll, so
- * consumers must not modify them. They are stored as JSON: a row without a JSON form fails the poll.
+ * A watch does not see a change that is reverted between two polls. It compares the emitted rows with the next poll, so
+ * consumers must not modify them. It stores rows as JSON: a row without a JSON form fails the poll.
  *
  * @example
  * watch(client.streams.list(), { every: 30_000, state: fileState('watch') })
  *   .subscribe(({ type, key, fields }) => console.log(type, key, fields));
  *
- * @throws ConfigError if an option is invalid, or rows have no key. Later: the error of a first poll that is not
+ * @throws ConfigError if an option is invalid, or rows have no key. Later: the first poll's error, unless it is
  * temporary (see {@link isTransient}), e.g. a refused request, an untrusted certificate, a row without a key;
  * CheckpointError if the state is damaged or of another watch; LockError if it is in use; NetworkError as soon as the
- * client is closed; what is not an error of the API, e.g. a TypeError of `key`; and the last error after `maxFailures` or
- * `retry.for`.
+ * client is closed; an error that does not come from the API, e.g. a TypeError of `key`; and the last error after
+ * `maxFailures` or `retry.for`.
  */
 export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Source<Change<T>> {
   checkSource('watch()', source);

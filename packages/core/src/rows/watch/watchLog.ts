@@ -16,7 +16,7 @@ import type { WatchedWalk } from '../source/page.js';
 import type { Missing } from './removals.js';
 
 export interface WatchIdentity {
-  /** A hash of the source and what determines its rows. */
+  /** A hash of the source's name and of all that determines its rows. */
   readonly watch: string;
   /** Identifies the API key; absent if the source uses none. */
   readonly endpoint?: Pick<SourceEndpoint, 'keyFingerprint'> | undefined;
@@ -26,12 +26,12 @@ export interface WatchIdentity {
 
 const rowsPerRecord = 500;
 const noFields: readonly [] = [];
-/** Records, changes and rows to keep in any case, however small the snapshot is. */
+/** The log is not compacted below this number of records, changes and rows, however small the snapshot is. */
 const minSize = 1_000;
 
 /**
  * The state of a watch: a snapshot and the deltas after it. Together they are the accepted snapshot. A staged delta is
- * durable before any of it is emitted, so it can be emitted again, unchanged, whatever the API returns then.
+ * durable before any of it is emitted, so it can be emitted again, unchanged, whatever the API returns by then.
  */
 export class WatchLog<T> {
   readonly #log: StateLog | undefined;
@@ -40,7 +40,7 @@ export class WatchLog<T> {
   #key: { readonly salt: string; readonly fingerprint: string } | undefined;
   #history: string;
   #snapshot: AcceptedSnapshot<T> = noSnapshot();
-  /** The walk of the snapshot that the log begins with, and the scope of its changes. */
+  /** The walk of the log's first snapshot, and the scope of its changes. */
   #walk: WatchedWalk = { observedAt: '' };
   #scope: string | undefined;
   #committed = 0;
@@ -60,7 +60,7 @@ export class WatchLog<T> {
     return this.#snapshot;
   }
 
-  /** Identifies this history of the listing. One that starts over has other change ids. */
+  /** Identifies this history of the listing. A watch that starts over has a new history, with other change ids. */
   get history(): string {
     return this.#history;
   }
@@ -74,7 +74,7 @@ export class WatchLog<T> {
    * Reads the state of an earlier run.
    *
    * @param history starts over with this name, unless the state has it. The old state stays until the first snapshot.
-   * @throws CheckpointError if it is damaged, or of another watch or key.
+   * @throws CheckpointError if the state is damaged, or of another watch or key.
    */
   async open(history?: string): Promise<void> {
     try {
@@ -128,20 +128,20 @@ export class WatchLog<T> {
     await this.#checkKey();
   }
 
-  /** The fingerprint of the API key that requests have now. */
+  /** The fingerprint of the API key that requests use now. */
   currentKey(): Promise<string | undefined> {
     const { endpoint } = this.#identity;
     return Promise.resolve(this.#key && endpoint?.keyFingerprint?.(this.#key.salt));
   }
 
-  /** Belongs to this key from the next commit on: it replaced the one before while the watch ran, and lists the same rows. */
+  /** Stores this key from the next commit on: it replaced the previous key during the run, and lists the same rows. */
   adoptKey(fingerprint: string | undefined): void {
     if (!this.#key || fingerprint === undefined || fingerprint === this.#key.fingerprint) return;
     this.#key = { ...this.#key, fingerprint };
     this.#writeKey();
   }
 
-  /** Lets the next commit write the key, unless something is staged: then a later one does. */
+  /** Makes the next commit without staged deltas write the key. */
   #writeKey(): void {
     this.#size = Infinity;
   }
@@ -152,7 +152,7 @@ export class WatchLog<T> {
     return isFirst ? [this.#firstDelta()] : this.#staged;
   }
 
-  /** Accepts the first snapshot, of which the last walk may have lacked rows. Durable when it resolves. */
+  /** Accepts the first snapshot; `missing` are its rows that the last walk lacked. Durable when it resolves. */
   async begin(
     rows: SnapshotRows<T>,
     walk: WatchedWalk,
@@ -164,7 +164,7 @@ export class WatchLog<T> {
     await this.#log?.replace(this.#base());
   }
 
-  /** Accepts what a walk found, as a delta. Durable when it resolves. */
+  /** Accepts the findings of a walk as a delta. Durable when it resolves. */
   async stage(found: Omit<Delta<T>, 'scope'>): Promise<Delta<T>> {
     const delta = { ...found, scope: this.#newId() };
     await this.#log?.append(encodeDelta(delta));
@@ -172,14 +172,14 @@ export class WatchLog<T> {
     return delta;
   }
 
-  /** Records that the consumer has everything up to a generation. Default: no more than before. */
+  /** Records that the consumer has all changes up to a generation. Default: the generation recorded before. */
   async commit(generation = this.#committed): Promise<void> {
     const isNewer = generation > this.#committed;
     if (isNewer) {
       this.#dropCommitted(generation);
       this.#size += 1;
     }
-    // Missing rows that return also add records, though nothing is emitted.
+    // The log also grows without commits: missing rows that return add records, but are not emitted.
     if (this.#size > minSize + this.#snapshot.rows.size && this.#staged.length === 0) {
       this.#size = 0;
       await this.#log?.replace(this.#base());
@@ -201,7 +201,7 @@ export class WatchLog<T> {
     this.#staged = this.#staged.filter((delta) => delta.generation > generation);
   }
 
-  /** Until it is committed there is no poll, so its rows have not changed. */
+  /** The first snapshot as a delta. The watch does not poll before it is committed, so its rows have not changed. */
   #firstDelta(): Delta<T> {
     return {
       generation: 1,
@@ -275,7 +275,7 @@ function noSnapshot<T>(): AcceptedSnapshot<T> {
   return { generation: 0, rows: new SnapshotRows<T>(), missing: new Map() };
 }
 
-/** A snapshot is written atomically, so a crash cannot truncate it. */
+/** A snapshot is written atomically, so a crash cannot have truncated it. */
 function checkComplete(rowsLeft: number): void {
   if (rowsLeft === 0) return;
   throw new CheckpointError(

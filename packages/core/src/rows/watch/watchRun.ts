@@ -44,27 +44,27 @@ export interface WatchSettings<T> {
 }
 
 interface WatchStart {
-  /** Absent at the start. */
+  /** Absent for a watch that starts from the beginning. */
   readonly startAt: ChangePosition | undefined;
   readonly newHistory: string | undefined;
 }
 
-/** Where to resume: after a generation, and after some changes of the next one. */
+/** Where to resume: after a generation, and after some changes of the next generation. */
 interface ChangePosition {
   readonly generation: number;
   readonly changes: number;
 }
 
-/** Changes per page: those of a first snapshot of a million rows are never in memory at once, nor is their text. */
+/** Changes per page, so that the changes of a million first rows, and their text, are never in memory at once. */
 const changesPerPage = 10_000;
 
-/** What a complete walk lacked. */
+/** Whether a walk to the end lacked rows: by its total, or as the API said. */
 interface WalkedListing {
   readonly isShort: boolean;
   readonly isIncomplete: boolean;
 }
 
-/** What becomes of the rows of a walk. */
+/** Receives the rows of a walk, and returns a result at its end. */
 interface ListedRows<T, R> {
   /** Returns whether the walk has listed the key before. */
   add(key: string, row: T): boolean;
@@ -77,20 +77,20 @@ type ComparedWalk<T> = Findings<T> & WalkedListing;
 /** The first snapshot. */
 interface FirstRows<T> extends WalkedListing {
   readonly rows: SnapshotRows<T>;
-  /** In how many walks, after it was seen, a row was not. */
+  /** For each row that the last walk lacked: how many consecutive walks lacked it. */
   readonly lacking: ReadonlyMap<string, number>;
   readonly repeated: number;
 }
 
 interface PollOutcome<T> {
-  /** Changes, which are staged. */
+  /** The staged changes. */
   readonly delta?: Delta<T> | undefined;
   /** Absent if the poll failed. */
   readonly walk?: WatchedWalk;
   readonly health: Omit<PageHealth, 'rows' | 'generation'>;
 }
 
-/** One run of a watch: emits again what was staged, then polls, compares, stages and emits. */
+/** One run of a watch: emits staged deltas again, then polls, compares, stages and emits. */
 export class WatchRun<T> {
   readonly #source: PageSource<T>;
   readonly #settings: WatchSettings<T>;
@@ -99,11 +99,11 @@ export class WatchRun<T> {
   #pages: AsyncGenerator<Page<Change<T>>, undefined, undefined> | undefined;
   #release: Release | undefined;
   #log: WatchLog<T> | undefined;
-  /** A row was listed, now or by an earlier run, so the address is right. */
+  /** This or an earlier run has listed a row, so the address is right. */
   #hasListed = false;
   #hasSucceeded = false;
   #pageCount = 0;
-  /** Consecutive failed polls, and when the first of them began, by the monotonic clock. */
+  /** Consecutive failed polls, and when the first one began, by the monotonic clock. */
   #failing: { readonly polls: number; readonly since: number } | undefined;
 
   constructor(source: PageSource<T>, settings: WatchSettings<T>, start: WatchStart) {
@@ -125,7 +125,7 @@ export class WatchRun<T> {
     await this.#release?.();
   }
 
-  /** What `next` emits first since the consumer does not have it. Changes nothing. */
+  /** The changes that `next` emits first because the consumer does not have them. Changes nothing. */
   async *uncommitted(signal: AbortSignal): AsyncGenerator<readonly Change<T>[], void, undefined> {
     const log = await this.#open(signal);
     const { generation = 0, changes: emitted = 0 } = this.#start.startAt ?? {};
@@ -136,18 +136,18 @@ export class WatchRun<T> {
     }
   }
 
-  /** A consumer that asks for the next page has received the one before, which is then committed. */
+  /** Commits a page when the consumer requests the next one, since it has received the page then. */
   async *#run(signal: AbortSignal): AsyncGenerator<Page<Change<T>>, undefined, undefined> {
     const { clock, events, every, newTicks, polls } = this.#settings;
     const ticks = newTicks();
     const log = await this.#open(signal);
     await log.commit(this.#start.startAt?.generation);
     const staged = [...log.uncommitted];
-    // Otherwise the first delta has all rows.
+    // Without a commit, the first delta has all rows.
     if (log.committed > 0) events.known(log.snapshot.rows, staged, clock.now());
     await log.commit();
     let from = this.#start.startAt?.changes ?? 0;
-    // Taken out, because a first snapshot has all rows.
+    // `shift` frees each delta, because a first snapshot has all rows.
     for (let delta = staged.shift(); delta; delta = staged.shift()) {
       const isSynced = delta.generation === 1 || undefined;
       yield* this.#emit(
@@ -198,7 +198,7 @@ export class WatchRun<T> {
     try {
       const keyBefore = await log.currentKey();
       walk = generation === 0 ? await this.#collect(rules.confirmations, signal) : await this.#compare(rows, signal);
-      // With a key of another project, most rows would be gone.
+      // With an API key of another project, most rows would be gone.
       const isKnown = 'gone' in walk && 2 * walk.gone.length <= rows.size;
       const key = isKnown ? await log.currentKey() : undefined;
       if (key === keyBefore) log.adoptKey(key);
@@ -214,7 +214,7 @@ export class WatchRun<T> {
     this.#failing = undefined;
     this.#hasSucceeded = true;
     const now = clock.now();
-    // A walk that is short of its total was not whole, either.
+    // A walk with fewer rows than its total is incomplete as well.
     const isIncomplete = walk.isIncomplete || walk.isShort || undefined;
     const ended = walkOf({ observedAt: new Date(now).toISOString(), isIncomplete });
     if ('rows' in walk) {
@@ -232,7 +232,7 @@ export class WatchRun<T> {
     return { delta: hasChanged ? delta : undefined, walk: ended, health: judged };
   }
 
-  /** Collects all rows of several complete walks, in case one of them missed some. */
+  /** Collects the rows of several complete walks, in case one of the walks missed some. */
   async #collect(walks: number, signal: AbortSignal): Promise<FirstRows<T>> {
     const first = await this.#walk(signal, () => new FirstWalk(this.#settings.fields));
     const { rows } = first;
@@ -254,7 +254,7 @@ export class WatchRun<T> {
 
   async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<ComparedWalk<T>> {
     const walk = await this.#walk(signal, () => new WalkComparison(rows, this.#settings.fields));
-    // Checked before staging: a row that cannot be stored fails the poll, and the watch continues.
+    // Before staging: a row that cannot be stored fails only this poll, and the watch continues.
     for (const { key, after } of [...walk.changed, ...walk.added]) checkStorable(key, after);
     return walk;
   }
@@ -271,7 +271,7 @@ export class WatchRun<T> {
     });
   }
 
-  /** With another key, all rows would seem new. */
+  /** Checks that `key` identifies the stored rows as before: with another key, all rows would seem new. */
   #checkKeys(rows: SnapshotRows<T>): void {
     for (const [key, row] of rows) {
       if (keyOrNone(this.#settings.key, row) === key) continue;
@@ -293,12 +293,12 @@ export class WatchRun<T> {
   }
 
   /**
-   * Whether another poll is pointless. Until one has succeeded, the code or its settings may be wrong. Afterwards they
-   * are right, and the API, or its certificate, may be mended.
+   * Whether another poll is pointless. Until a poll has succeeded, the code or its settings may be wrong. Afterwards
+   * they are right, and somebody may repair the API or its certificate.
    */
   #isPermanent(error: unknown, failures: number): boolean {
     if (isOwnFault(error)) return true;
-    // An API that asks to wait for more than a day.
+    // The API asks to wait for more than a day.
     if (SluiceError.is(error, 'rate-limited') && !isTransient(error)) return true;
     if (this.#hasSucceeded) return false;
     // Pages repeat if rows move during the walk.
@@ -309,10 +309,10 @@ export class WatchRun<T> {
   }
 
   /**
-   * The pages of a poll. The last one says how the poll ended, and what is not certain yet.
+   * The pages of a poll. The last one has the outcome of the poll, and the unconfirmed removals.
    *
-   * @param from the number of changes that the consumer has
-   * @param later staged deltas that follow
+   * @param from the number of changes of the delta that the consumer has
+   * @param later staged deltas after this one
    */
   *#emit(
     log: WatchLog<T>,
@@ -353,11 +353,11 @@ export class WatchRun<T> {
     };
     if (!delta) return page;
     const items = changesOf(log, delta, from);
-    // Makes an export commit it before the next page or poll.
+    // `commit` makes an export commit the page before the next page or poll.
     return { ...page, items, scope: scopeOf(delta, log.history, from), commit: true };
   }
 
-  /** G4: an observer that throws changes nothing. The health is also on the page. */
+  /** Promise G4: an observer that throws changes nothing. The health is also on the page. */
   #reportHealth(health: PageHealth): void {
     try {
       this.#settings.onHealth?.(health);
@@ -367,12 +367,11 @@ export class WatchRun<T> {
   }
 }
 
-/** The changes of a page. */
 function changesOf<T>(log: WatchLog<T>, delta: Delta<T>, from: number): Change<T>[] {
   return toChanges(delta, log.history, { from, to: from + changesPerPage });
 }
 
-/** Removals that the next generations may have. A row that one of those has removed already is in it. */
+/** Removals that later generations may have. A row that a later delta has removed already is taken from there. */
 function unconfirmedChanges<T>(log: WatchLog<T>, delta: Delta<T>, later: readonly Delta<T>[]): Change<T>[] {
   const removed = later.flatMap(({ differences }) => differences).filter(({ type }) => type === 'removed');
   const differences = [...delta.missing.keys()].flatMap((key): Difference<T>[] => {
