@@ -13,7 +13,7 @@ import type { PageSize } from './requests/requestSpec.js';
 
 /** Limits of a walk, for any source of an API. */
 export interface WalkBounds {
-  /** Rows per page, within the API's limit. Default: that of the definition. */
+  /** Rows per page, within the API's limit. Default: the definition's. */
   readonly pageSize?: number | undefined;
   /** The walk ends after this many rows. Default: no limit. Requires a concurrency of 1. */
   readonly maxRows?: number | undefined;
@@ -41,9 +41,9 @@ export interface SourceDescription {
   readonly pageSize?: Pick<PageSize, 'default' | 'max'>;
   /** The source whose rows are its parents, by its name on a client; absent if it has none. */
   readonly each?: string;
-  /** The kind of paging, e.g. `cursor`; `own` if it is none of this library. */
+  /** The kind of paging, e.g. `cursor`; `own` for a paging that is not part of this library. */
   readonly paging: string;
-  /** Its definition leaves out some of the rows that the API lists. */
+  /** Its definition has a filter, which leaves out some of the rows that the API lists. */
   readonly isFiltered?: true;
   /** Whether exports of it can be `incremental`. */
   readonly isIncremental: boolean;
@@ -60,12 +60,12 @@ export interface ApiSource<Params extends object = Record<string, unknown>, Row 
   /** Creates a source of rows. @throws ConfigError, before any request, if a parameter or a limit is invalid. */
   (...options: OptionalIfEmpty<Merged<Params & WalkBounds>>): Source<Row>;
   /**
-   * Watches it. Parameters are a separate argument, since they may have names like `state` or `key`.
+   * Watches the source. Parameters are a separate argument, since they may have names like `state` or `key`.
    *
    * @throws ConfigError, before any request, if an option is invalid.
    */
   watch(options: Merged<Params & WatchBounds>, watching: WatchOptions<Row>): Source<Change<Row>>;
-  /** Describes it without a request. */
+  /** Describes the source without a request. */
   describe(): SourceDescription;
 }
 
@@ -80,20 +80,20 @@ export interface SourceOpening {
   readonly name: string;
   readonly api: Api;
   readonly endpoint: Endpoint;
-  /** What responses of all its requests mean. */
+  /** What the responses to all requests of the API mean. */
   readonly responses?: Responses | undefined;
   /** How arrays are encoded in queries. */
   readonly arrays: ArrayFormat;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Finds another source of the same API by its name there, e.g. `markets`. */
+  /** Finds another source of the same API by its name in it, e.g. `markets`. */
   readonly sibling?: (name: string) => ApiSource | undefined;
 }
 
 /** Identifies sources of APIs across copies of this package. Its value is the API. */
 const brand = Symbol.for('sluice.apiSource');
 
-/** @param create creates the source for parameters, of which none is `undefined`, and limits */
+/** @param create creates the source for parameters, none of them `undefined`, and limits */
 export function apiSource<Params extends object, Row>(
   { name, api, clock, random }: SourceOpening,
   describe: () => SourceDescription,
@@ -127,7 +127,7 @@ export function isApiSource(value: unknown): value is ApiSource {
 }
 
 /**
- * The APIs of a client's sources by name, whichever plugin has opened them.
+ * The APIs of a client's sources by name, whichever plugins have opened them.
  *
  * @example
  * for (const [name, api] of apisOf(client)) console.log(name, api.describe().auth);
@@ -141,7 +141,7 @@ export function apisOf(client: object): ReadonlyMap<string, Api> {
   return apis;
 }
 
-/** A source of another version of this package may have none. */
+/** A source of another version of this package may have no API. */
 function isApi(value: unknown): value is Api {
   return isRecord(value) && typeof value['describe'] === 'function';
 }

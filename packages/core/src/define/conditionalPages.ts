@@ -9,9 +9,9 @@ const notModified = 304;
 /** One page to fetch. */
 interface ConditionalRequest<Row> {
   readonly cache: PageCache;
-  /** What determines the page, besides the credentials: it is compared as JSON. */
+  /** All that determines the page, besides the credentials. Compared as JSON. */
   readonly identity: unknown;
-  /** Identifies the credentials that requests get now. If it can't, e.g. for lack of Web Crypto, nothing is stored. */
+  /** Identifies the credentials that requests get now. If it rejects, e.g. without Web Crypto, no page is stored. */
   readonly fingerprint: () => Promise<string>;
   /** Sends the request, with `If-None-Match` if there is a tag. */
   readonly send: (tag?: string) => Promise<ApiResponse>;
@@ -27,15 +27,13 @@ interface Content<Row> {
 }
 
 /**
- * The content of one listing's stored pages. Contents are held by their {@link StoredPage}, so they go with it, and no
- * other listing with the same cache can get them.
+ * The contents of one listing's stored pages. Each {@link StoredPage} retains its content, so the content is dropped
+ * with the page, and no other listing with the same cache can get it.
  */
 export class ConditionalPages<Row> {
   readonly #contents = new WeakMap<StoredPage, Content<Row>>();
 
-  /**
-   * Fetches a page. If the API answers 304 (Not Modified), the stored page is used, and its rows are not decoded again.
-   */
+  /** Fetches a page. If the API answers 304 (Not Modified), returns the stored page without decoding its rows again. */
   async fetch(request: ConditionalRequest<Row>): Promise<UndecodedPage<Row>> {
     const { cache, identity, fingerprint, send, read } = request;
     const credential = await fingerprint().catch(() => undefined);
@@ -74,7 +72,7 @@ export class ConditionalPages<Row> {
       decode: () => {
         const before = fingerprintOf(received);
         const rows = page.decode();
-        // A decoder may modify what it gets. The page could then not be compared with others, or read again.
+        // A decoder may modify its input. Then the page could not be compared with others, or read again.
         if (fingerprintOf(received) !== before) return rows;
         const stored = { tag, rows: received.length, bytes: jsonLengthOf(received) };
         if (cache.store(key, stored)) this.#contents.set(stored, { response, received, rows });
@@ -85,8 +83,8 @@ export class ConditionalPages<Row> {
 }
 
 /**
- * The stored page with what the 304 says in its headers, e.g. in `Link`. A server may omit such headers (RFC 9110,
- * 15.4.5). Then the page's own ones count, unless it ends the listing: there may be a next page by now.
+ * The stored page with the headers of the 304, e.g. `Link`. A server may omit such headers (RFC 9110, 15.4.5). Then the
+ * headers of the stored page count, unless it ends the listing: there may be a next page by now.
  */
 function reusedPage<Row>(
   { response, received, rows }: Content<Row>,

@@ -9,7 +9,7 @@ import { endpointOptionNames, type EndpointOptions, type Plugin, type PluginCont
 import { type ApiSource, isApiSource, type SourceOpening } from './apiSource.js';
 import { describedApi, type ApiRequests } from './describedApi.js';
 
-/** Options of a plugin that `defineApi` makes. Those of the definition are the defaults. */
+/** Options of a plugin that `defineApi` makes. The options of the definition are the defaults. */
 export interface ApiOptions extends EndpointOptions {
   /** Base URL of the API. */
   readonly baseUrl: string;
@@ -64,7 +64,7 @@ export interface ApiPlugin<Name extends string, Api extends object> extends Plug
 export function defineApi<const Name extends string, const Sources extends Readonly<Record<string, Openable>>>(
   definition: ApiDefinition<Name, Sources> & { readonly baseUrl: string },
 ): (options?: Partial<ApiOptions>) => ApiPlugin<Name, ApiOf<Sources>>;
-/** The same for an API whose base URL each user gives. */
+/** Defines an API without a default base URL, which each user has to give. */
 export function defineApi<const Name extends string, const Sources extends Readonly<Record<string, Openable>>>(
   definition: ApiDefinition<Name, Sources>,
 ): (options: ApiOptions) => ApiPlugin<Name, ApiOf<Sources>>;
@@ -119,17 +119,17 @@ export function defineApi<const Name extends string, const Sources extends Reado
   };
 }
 
-/** What {@link defineApi} takes. */
+/** The argument of {@link defineApi}. */
 export interface ApiDefinition<Name extends string, Sources> extends EndpointOptions {
   /** The namespace on a client, and the first part of the sources' names. */
   readonly name: Name;
-  /** The default base URL. Default: whoever uses the API has to give it. */
+  /** The default base URL. Without it, each user of the API has to give one. */
   readonly baseUrl?: string;
   /** The sources by name, as `listing` creates them. */
   readonly sources: Sources;
 }
 
-/** Options without those that are `undefined`, which would hide a default. */
+/** Options without `undefined` values, which would hide a default. */
 function withoutUndefined(options: Partial<ApiOptions> | null | undefined): Partial<ApiOptions> {
   return Object.fromEntries(Object.entries<unknown>(options ?? {}).filter(([, value]) => value !== undefined));
 }
@@ -144,7 +144,7 @@ function withBaseUrl(name: string, options: Partial<ApiOptions>): ApiOptions {
   );
 }
 
-/** @throws ConfigError if a source has parents that cannot be: they must have keys, and not be below itself. */
+/** @throws ConfigError if the parents of a source do not exist, have no keys, or are below the source itself. */
 function checkParents(name: string, sources: Readonly<Record<string, Openable>>): void {
   for (const [source, { each }] of Object.entries(sources)) {
     if (each === undefined) continue;
@@ -159,7 +159,7 @@ function checkParents(name: string, sources: Readonly<Record<string, Openable>>)
   }
 }
 
-/** Whether a source has another one above it, or is it. */
+/** Whether a source is another one, or has it above itself. */
 function isBelow(source: string, other: string, sources: Readonly<Record<string, Openable>>): boolean {
   const passed = new Set<string>();
   for (let at: string | undefined = source; at !== undefined && !passed.has(at); at = eachOf(at)) {
@@ -173,7 +173,7 @@ function isBelow(source: string, other: string, sources: Readonly<Record<string,
   }
 }
 
-/** @throws ConfigError if a source sets a header that has a credential, which would replace it. */
+/** @throws ConfigError if a source sets a header that carries a credential: it would replace the credential. */
 function checkPlacedHeaders(name: string, sources: Readonly<Record<string, Openable>>, auth: Auth | undefined): void {
   const secret = (ownCredentials(auth, name) ?? []).flatMap((each) =>
     each.kind === 'header' ? [each.name.toLowerCase()] : [],

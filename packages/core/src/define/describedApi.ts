@@ -7,8 +7,8 @@ import type { Query } from '../http/query.js';
 /** Single requests to an API. */
 export interface ApiRequests {
   /**
-   * Gets one JSON document, with the API's limiter, credentials, retries and deadlines. A number that `JSON.parse` would
-   * change is its text, e.g. an id beyond 2^53.
+   * Gets one JSON document, with the API's limiter, credentials, retries and deadlines. A number that `JSON.parse`
+   * would change, e.g. an id beyond 2^53, is returned as text.
    *
    * @param path below the base URL, with a leading slash
    *
@@ -17,7 +17,7 @@ export interface ApiRequests {
   get(path: string, options?: { readonly query?: Query; readonly signal?: AbortSignal }): Promise<unknown>;
 }
 
-/** One credential by which an API recognizes its caller. It contains no secret, only where one comes from. */
+/** One credential by which an API recognizes its caller. It contains no secret, only the secret's origin. */
 export interface AuthDescription {
   /** `client-key` is the client's `apiKey`, which is sent as `X-API-Key`. */
   readonly kind: 'client-key' | 'bearer' | 'header' | 'basic' | 'query' | 'path' | 'body' | 'sign' | 'oauth2';
@@ -25,9 +25,9 @@ export interface AuthDescription {
   readonly name?: string;
   /** Where OAuth tokens are requested. */
   readonly tokenUrl?: string;
-  /** Where the login goes that gives its secret: a path below the base URL, or a URL. */
+  /** The address of the login that gives the secret: a path below the base URL, or a URL. */
   readonly login?: string;
-  /** The environment variables that have its secret, or its secrets. Empty if code provides them. */
+  /** The environment variables with its secrets. Empty if code provides them. */
   readonly variables: readonly string[];
 }
 
@@ -35,17 +35,17 @@ export interface AuthDescription {
 export interface ApiDescription {
   readonly name: string;
   readonly baseUrl: string;
-  /** Every request gets all of them. Empty: none. */
+  /** Every request gets all of these credentials. */
   readonly auth: readonly AuthDescription[];
-  /** Its own limits, besides the client's. */
+  /** The API's own limits, besides the client's. */
   readonly limits: readonly Limit[];
-  /** Set if its responses steer its limiter. Times are in ms. */
+  /** Present if responses steer the limiter of the API. Times are in ms. */
   readonly quota?: { readonly concurrency: number; readonly maxQuotaWait: number };
 }
 
 /** One API on a client. */
 export interface Api extends ApiRequests {
-  /** Describes it without a request. */
+  /** Describes the API without a request. */
   describe(): ApiDescription;
   /** Whether a text contains a secret of the client, in any spelling. */
   isSecret(text: string): boolean;
@@ -53,7 +53,7 @@ export interface Api extends ApiRequests {
   redact(text: string): string;
 }
 
-/** What a tool may do with an API that `defineApi` has opened. */
+/** The actions that tools may take on an API that `defineApi` has opened. */
 export function describedApi(name: string, endpoint: Endpoint, options: EndpointOptions): Api {
   const { auth, rateLimit, quota } = options;
   const limits = [rateLimit ?? []].flat().filter((limit) => limit !== false);

@@ -1,5 +1,5 @@
 /**
- * What the description of a JSON API is made from: listings, paging, credentials and quotas.
+ * The parts of the description of a JSON API: listings, paging, credentials and quotas.
  *
  * @module @sluice/core/define
  */

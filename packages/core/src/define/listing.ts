@@ -33,7 +33,7 @@ import { checkUntil, type Until } from './pages/until.js';
 
 /** One listing of an API, for `defineApi`. */
 export interface Listing<Row extends object, In extends object> {
-  /** Decodes a response to the first page, for tests, as if from `https://api.example.com/`. @throws DecodeError. */
+  /** For tests: decodes a response to the first page, as if from `https://api.example.com/`. @throws DecodeError. */
   read(response: Partial<ApiResponse>, name?: string): FetchedPage<Row>;
   /** The source of the same API whose rows are its parents. */
   readonly each?: string;
@@ -46,11 +46,11 @@ export interface Listing<Row extends object, In extends object> {
 }
 
 /**
- * Describes one listing of an API: its requests, where responses have what, and its rows. Its parameters are those of
- * the `params` schema, or those that its templates name and its functions take; `pageSize`, `maxRows` and `maxPages` are added.
+ * Describes one listing of an API: its requests, the places of values in its responses, and its rows. The `params`
+ * schema defines its parameters, or else templates and functions do; `pageSize`, `maxRows` and `maxPages` are added.
  *
  * Paths (`rows`, `total`, and those of `paging`) are names separated by dots. A missing value is a `DecodeError`, not
- * an empty listing, unless the path allows it with `?`. A name that has a dot itself is quoted: `['@odata.nextLink']?`.
+ * an empty listing, unless the path allows it with `?`. A name with a dot is quoted: `['@odata.nextLink']?`.
  * With `format: 'jsonLines'`, the document is the list of all lines.
  *
  * @example
@@ -141,7 +141,7 @@ export function listing<
   });
 }
 
-/** Checks a definition: of several in a file, an error names the one by its path. */
+/** Checks a definition, and names its path in an error: a file may have several definitions. */
 function namingPath<R>(definition: unknown, check: () => R): R {
   try {
     return check();
@@ -152,7 +152,7 @@ function namingPath<R>(definition: unknown, check: () => R): R {
   }
 }
 
-/** For {@link Listing.read}. */
+/** The API for {@link Listing.read}. */
 const exampleApi: Omit<ReadingApi, 'name'> = {
   endpoint: {
     baseUrl: 'https://api.example.com',
@@ -164,11 +164,11 @@ const exampleApi: Omit<ReadingApi, 'name'> = {
   clock: { now: () => 0 },
 };
 
-/** A function, so that a bundle of a page without listings leaves it out. */
+/** A function, so that bundlers leave the object out of a web page without listings. */
 function listDefinitionKinds() {
   return {
     ...requestSpecKinds,
-    // Without it, the error says what to write.
+    // Optional here, because `noPaging` says what to write.
     paging: 'an object?',
     params: 'an object or a function?',
     each: 'an object?',
@@ -213,7 +213,7 @@ function describe<Row extends object, In extends object, Params, Values>(
   };
 }
 
-/** With the paging inside of `bySince`. One that somebody else has written may have any identity. */
+/** The kind of a paging, with the paging inside of `bySince`. A paging of a third party may have any identity. */
 function kindOfPaging({ identity, increment }: Paging): string {
   const { by, paging: inside } = isRecord(identity) ? identity : {};
   const kind = typeof by === 'string' ? by : 'own';
@@ -242,7 +242,7 @@ function takesParams({ query, body, headers, partitions, fields }: Checked): boo
   return [query, body, headers, partitions, fields].some((part) => typeof part === 'function');
 }
 
-/** The parameters that its templates name. */
+/** The parameters that the templates of a definition name. */
 function listNames({ path, query, body, headers, fields }: Checked): readonly string[] {
   return [...new Set([...listPathNames(path), ...[query, body, headers, fields].flatMap(listValueNames)])];
 }

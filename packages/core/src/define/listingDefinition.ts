@@ -8,14 +8,14 @@ import type { ResponseSpec } from './responses/pageReader.js';
 import type { Each } from './parents/each.js';
 import type { StandardSchema } from './standardSchema.js';
 
-/** How rows are made. Code needs a `version`. */
+/** How rows are made: by a schema, by a function, or as received. A schema or function needs a `version`. */
 export type RowsMade<Row> =
   | {
       /** Validates and types each row: a synchronous schema of Zod, Valibot, ArkType or similar. */
       readonly schema: StandardSchema<unknown, Row>;
       /**
        * Identifies the row format: change it with the schema or any function. Exports and watches of another version
-       * are refused, so that rows of two kinds are not mixed.
+       * are refused, so that two row formats are not mixed.
        */
       readonly version: string;
       readonly decode?: undefined;
@@ -27,7 +27,7 @@ export type RowsMade<Row> =
       readonly schema?: undefined;
     }
   | {
-      /** Without one, rows are the received objects as they are. */
+      /** Without a schema or `decode`, rows are the received objects, unchanged. */
       readonly schema?: undefined;
       readonly decode?: undefined;
       readonly version?: string;
@@ -38,45 +38,43 @@ export interface ListingParts<Row extends object, In extends object, Params, Val
   extends RequestSpec<Params, Values>, Pick<ResponseSpec<Row>, 'rows' | 'total' | 'until' | 'format' | 'parse'> {
   /** A sentence for users, e.g. on the command line. */
   readonly description?: string;
-  /** Validates parameters, and may convert them, e.g. from text. Default: the compiler checks the functions' input. */
+  /** Validates parameters, and may convert them, e.g. from text. Default: only the compiler checks them. */
   readonly params?: StandardSchema<In, Params>;
   /**
-   * Makes this a listing for each row of another source of the API, as `rowOf` describes it: each is a partition, with
-   * parameters made of the row. With `partitions`, there is one for each row and each of their values. It needs a
-   * `version` if a function makes parameters or a part of the request, and excludes `params`, `offset` and `rowsIdentity`.
-   * With `bySince`, an incremental export has a mark for each. Default: one listing.
+   * Makes this a listing for each row of another source of the API, as `rowOf` describes it: each row is a partition,
+   * with parameters made of the row. With `partitions`, each row has a partition for each of their values. `each` needs
+   * a `version` if a function makes parameters or a part of the request, and excludes `params`, `offset` and
+   * `rowsIdentity`. With `bySince`, an incremental export has a mark for each partition. Default: one listing.
    */
   readonly each?: Each<In, Params>;
   /**
    * What responses mean, by their status or more, e.g. `{ 404: 'skip' }` or `graphqlErrors()`. In a document that is a
-   * list, entries of fields are about items that are not rows. Where it does not say, the
-   * `responses` of the API do. Default: what their status says.
+   * list, entries for fields apply to items that are not rows. For other responses, the `responses` of the API count,
+   * then their status.
    */
   readonly responses?: Responses;
   /**
    * Whether a row is emitted. Offsets, totals, marks and the end of the listing count all received rows, so a page
-   * whose rows are all left out does not end it; only `maxRows` counts what is kept. Rows that are left out are not
-   * parents either. It needs a `version`: change it with the function. Default: all rows are emitted.
+   * whose rows are all left out does not end it; only `maxRows` counts the kept rows. Rows that are left out are not
+   * parents either. A filter needs a `version`: change it with the function. Default: all rows are emitted.
    */
   readonly filter?: (row: NoInfer<Row>) => boolean;
   /**
-   * The rows' fields, in the order of a table. Without a `key`, what has none of them is not a row: it is refused, as an
-   * error would be that came with a success status.
+   * The rows' fields, in the order of a table. Without a `key`, an item with none of these fields is refused: it may be
+   * an error that came with a success status.
    */
   readonly columns: readonly (keyof NoInfer<Row> & string)[];
-  /**
-   * What the columns hold, for sinks that have types, such as tables of a database. Default: `text`.
-   */
+  /** The types of the columns, for sinks with typed columns, such as tables of a database. Default: `text`. */
   readonly types?: Partial<Readonly<Record<keyof NoInfer<Row> & string, ColumnType>>>;
   /**
-   * What identifies a row; a watch needs it: the name of its field, a list of several that do so together, e.g.
-   * `['account', 'id']`, or a function, which is also called with rows restored from JSON. It is text or a whole number.
-   * What lacks it, e.g. an error in the last line of JSON Lines, is refused, as not a row.
+   * Identifies a row, which a watch needs: the name of a field, a list of fields that identify it together, e.g.
+   * `['account', 'id']`, or a function, which is also called with rows restored from JSON. The key is text or a whole
+   * number. An item without a key, e.g. an error in the last line of JSON Lines, is refused, as it is not a row.
    */
   readonly key?: ListingKey<NoInfer<Row>>;
-  /** Returns the row's status, which `change` events of a watch then have. Anything but a text counts as none. */
+  /** Returns the row's status, for the `change` events of a watch. If it is not a text, it is ignored. */
   readonly statusOf?: (row: NoInfer<Row>) => unknown;
-  /** Returns the row's name for people, e.g. its tag, which `change` events of a watch then have. */
+  /** Returns the row's name for people, e.g. its tag, for the `change` events of a watch. */
   readonly nameOf?: (row: NoInfer<Row>) => unknown;
   /** Identifies a row as an event, if it is one. */
   readonly event?: RowSchema<NoInfer<Row>>['event'];

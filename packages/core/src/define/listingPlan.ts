@@ -10,22 +10,22 @@ import { type PartitionRequest, requestMaker } from './requests/partitionRequest
 import { parsePlace } from './requests/requestPlace.js';
 import { choosePageSize, type RequestSpec } from './requests/requestSpec.js';
 
-/** The requests of a listing. Beyond a thousand they are made again when they are needed: there may be a million. */
+/** The requests of a listing. It keeps a thousand and makes others again when needed: there may be a million. */
 export interface ListingPlan {
   readonly partitions: number;
   readonly offset: number;
   readonly pageSize: number | undefined;
-  /** What determines the rows and their paging, by name; what partitions do not have in common as a hash. */
+  /** All that determines the rows and their paging, by name; parts that differ between partitions as a hash. */
   readonly requested: Readonly<Record<string, Json>>;
-  /** What determines the rows only. */
+  /** All that determines the rows only. */
   readonly requestedRows: Readonly<Record<string, Json>>;
   request(partition: number): PlannedRequest;
 }
 
 interface PlannedRequest {
-  /** What the requests of a partition have besides their addresses and bodies. */
+  /** Properties of the requests of a partition, besides their addresses and bodies. */
   readonly details: Pick<RequestDetails, 'method' | 'headers' | 'bodyType'>;
-  /** What each row of a partition gets. */
+  /** Fields that each row of a partition gets. */
   readonly fields: object | undefined;
   /** The request for a partition's first page of at least this many rows. */
   readonly first: (atLeast: number) => PageAddress;
@@ -35,12 +35,12 @@ interface PlanOf<Params> {
   readonly name: string;
   readonly baseUrl: string;
   readonly params: Params;
-  /** Of each partition; `undefined` if the listing is one. */
+  /** The values of each partition; `undefined` if the listing is one partition. */
   readonly values: readonly object[] | undefined;
   readonly pageSize: number | undefined;
 }
 
-/** Checks all requests. @throws ConfigError if one cannot be sent, or is that of two partitions. */
+/** Checks all requests. @throws ConfigError if one cannot be sent, or two partitions have the same one. */
 export function listingPlan<Params extends object, Values>(
   spec: RequestSpec<Params, Values>,
   { name, baseUrl, params, values, pageSize }: PlanOf<Params>,
@@ -111,14 +111,14 @@ export function listingPlan<Params extends object, Values>(
   };
 }
 
-/** Requests that a plan keeps: those that were made last, which the next pages of their partitions need. */
+/** How many requests a plan keeps: the latest ones, which the next pages of their partitions need. */
 const maxKept = 1_000;
 
 function requestText({ path, query, headers, body }: PartitionRequest): string {
   return JSON.stringify({ path, query, headers, body });
 }
 
-/** Whether one of the partitions before `end` has a request: its hash alone may be that of another one. */
+/** Whether a partition before `end` has the same request. An equal hash is no proof: two requests may share it. */
 function findText(text: string, end: number, requestOf: (partition: number) => PartitionRequest): boolean {
   for (let partition = 0; partition < end; partition += 1) if (requestText(requestOf(partition)) === text) return true;
   return false;
@@ -128,12 +128,12 @@ function findText(text: string, end: number, requestOf: (partition: number) => P
 interface RequestPart {
   readonly value: Json;
   readonly text: string;
-  /** How many requests have this value, from the first one on, and a hash of what the others have. */
+  /** How many requests have this value, from the first one on, and a hash of the other requests' values. */
   alike: number;
   others: string;
 }
 
-/** What all requests of a plan have in common, and a hash of what each of them has besides. */
+/** The parts that all requests of a plan have in common, and a hash of the parts that differ. */
 class RequestParts {
   readonly #parts = new Map<string, RequestPart>();
   #requests = 0;

@@ -40,8 +40,8 @@ export interface OpenListing<Row extends object, In extends object, Params exten
 }
 
 /**
- * Creates the source of a listing. Its increments have a mark for each of its values and walk its windows, so these are
- * recorded as the parents of a listing are.
+ * Creates the source of a listing. Increments have a mark for each of its partition values and walk its windows, so the
+ * source records these like the parents of a listing.
  *
  * @throws ConfigError if a parameter or a limit is invalid.
  */
@@ -79,7 +79,7 @@ export function listingSource<Row extends object, In extends object, Params exte
     const fitted: SourceFit<Row> = (concurrency, earlier) => {
       const kept = isRecord(earlier) ? earlier : fit?.(params, concurrency, endpoint.rate);
       const which = JSON.stringify(kept);
-      // Whoever created this source has had its warnings.
+      // Creating this source has emitted the warnings already.
       const found = plans.get(which) ?? listingSource(open, known, { ...kept, ...given }, bounds, () => undefined);
       plans.set(which, found);
       return { source: found, kept };
@@ -113,7 +113,7 @@ export function listingSource<Row extends object, In extends object, Params exte
   );
 }
 
-/** The one parent of a listing that has none. Without a key, it stands for nothing in errors and marks. */
+/** The single parent of a listing without parents. It has no key, so errors and marks do not mention it. */
 function onlyParent(name: string): Source<object> {
   return createSource<object>({
     name,
@@ -123,7 +123,7 @@ function onlyParent(name: string): Source<object> {
   });
 }
 
-/** What a source has of its listing and its bounds, whether its partitions are known or discovered. */
+/** Options that a source gets from its listing and its bounds, whether its partitions are known or discovered. */
 export function sourceOptions<Row extends object, In extends object, Params extends object, Values>(
   { definition, opening }: OpenListing<Row, In, Params, Values>,
   { maxRows, maxPages }: WalkBounds,
@@ -149,7 +149,7 @@ export function sourceOptions<Row extends object, In extends object, Params exte
   };
 }
 
-/** What determines the rows besides their requests. */
+/** All that determines the rows besides their requests. */
 export function identityOfRows<Row extends object, In extends object, Params extends object, Values>(
   { definition: { rows, version, filter, parse, until }, opening: { arrays } }: OpenListing<Row, In, Params, Values>,
   maxRows?: number,
@@ -166,7 +166,7 @@ export function identityOfRows<Row extends object, In extends object, Params ext
   };
 }
 
-/** The headers that say whether a page ends the listing; unknown where a function may look at any. */
+/** The headers that say whether a page ends the listing; unknown if a function may read any header. */
 function headersOfEnd<Row extends object, In extends object, Params, Values>({
   total,
   pageSize,
@@ -180,7 +180,7 @@ function headersOfEnd<Row extends object, In extends object, Params, Values>({
 
 const longestShownUrl = 300;
 
-/** How APIs refuse a page behind the last one. */
+/** Statuses with which APIs refuse a page behind the last one. */
 const behindLast: readonly number[] = [400, 404, 416, 422];
 
 const notYet =
@@ -203,11 +203,11 @@ export function pageFetcher<Row extends object, In extends object, Params extend
   const { increment } = paging;
   const readPage = open.openReader(opening);
   const isRow = rowTest(definition);
-  // Those of its fields say the same wherever they are asked; a function is asked once.
+  // The endpoint asks the API's function itself, once; a table gives the same answer here and there.
   const ofApi = typeof opening.responses === 'function' ? undefined : opening.responses;
   const conditional = new ConditionalPages<Row>();
   const made = identityOfRows(open);
-  /** By the signal of their walk, which is one for all of its requests. */
+  /** Memories by the signal of their walk, which all requests of the walk share. */
   const memories = new WeakMap<AbortSignal, WalkMemory>();
   const memoryOf = (walk: AbortSignal): WalkMemory => {
     const known = memories.get(walk) ?? newWalkMemory();
@@ -215,10 +215,10 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     return known;
   };
   let isRedirected = false;
-  /** The path below the base URL that a response is of, to which its links are relative. */
+  /** The path below the base URL from which a redirected response came. Its links are relative to that. */
   const pathOf = (redirectedTo: string): string => {
     const path = new URL(redirectedTo).pathname.slice(new URL(endpoint.baseUrl).pathname.replace(/\/$/, '').length);
-    // Once: each parent may have moved.
+    // Warns once: the API may redirect the request of each parent.
     if (!isRedirected)
       endpoint.warn(
         `${name}: the API redirects requests to ${path}, which costs two requests for each page. Use that path in its place.`,
@@ -256,7 +256,7 @@ export function pageFetcher<Row extends object, In extends object, Params extend
         last.lacks = whatLacks(received);
         return last.lacks === undefined ? undefined : { kind: 'retry', message: '' };
       },
-      // The first page is a beginning from which a partition can start again, whatever later ones consume.
+      // A partition can start again at its first page, whatever later pages consume.
       isRepeatable: definition.isRepeatable !== false || at === undefined,
       ...details,
       ...address,
@@ -284,20 +284,20 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     };
     const { total = 0, rows = Infinity } = walked;
     const isNamed = until === undefined && paging.namesNext === true;
-    /** The page is requested only since the one before was short, and nobody said that it is there. */
+    /** The request only confirms the end: the page before was short, and the API did not say that more follow. */
     const isConfirming = until === 'short-page' && walked.hash !== undefined && !walked.isStated && total <= rows;
     const isAnnounced = at !== undefined && (isNamed || walked.isStated === true || total > rows);
-    /** Why a response whose status is a success is not a page, if it is none. */
+    /** Why a response with a success status is not a page; `undefined` if it is one. */
     const whatLacks = ({ status, headers, body }: ReceivedResponse): string | undefined => {
       if (status === 202) return notYet;
       if (!isAnnounced || body !== undefined || !hasNoContent(status)) return undefined;
-      // Its headers may name the next page.
+      // A response without content may still name the next page in its headers.
       return readPage({ status, headers, body: null }, requested).next === 'end'
         ? nothingInTheMiddle(status)
         : undefined;
     };
     try {
-      // A page of an increment depends on the rows before it, and one that is sent once has no later validator.
+      // A page of an increment depends on the rows before it, and a page that is sent once can't be validated later.
       if (!cache || method || increment || definition.isRepeatable === false) return read(await endpoint.send(request));
       return await conditional.fetch({
         cache,
@@ -326,7 +326,7 @@ export function pageFetcher<Row extends object, In extends object, Params extend
       }
       throw error;
     } finally {
-      // V8 retains some requests until a full garbage collection: without their pages.
+      // V8 retains some requests until a full garbage collection. This frees their responses earlier.
       last.received = undefined;
     }
   };

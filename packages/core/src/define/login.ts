@@ -14,9 +14,9 @@ export type LoginRequest = LoginAddress & {
   readonly method?: HttpMethod;
   /** Sent as JSON. Not for secrets, which are not redacted here: give them as `auth`. */
   readonly body?: Json;
-  /** Not for secrets either. */
+  /** Not for secrets either: give them as `auth`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the login itself is sent with, e.g. a user name and a password. */
+  /** The credentials of the login itself, e.g. a user name and a password. */
   readonly auth: Exclude<Auth, { readonly kind: 'none' | 'shared' }>;
 };
 
@@ -38,12 +38,12 @@ export interface LoginOptions {
 }
 
 /**
- * A token that a login gives, to be used like any other secret. It is requested before the first request, and again when
- * it has expired or the API refuses it with 401 (one that is not yet 30 seconds old is not replaced). Requests that need
- * one together share a login.
+ * A token that a login gives, for use like any other secret. The client requests it before the first request, and again
+ * when it has expired or the API refuses it with 401 (a token younger than 30 seconds is not replaced). Concurrent
+ * requests that need a token share a login.
  *
- * A login counts in the API's rate limit. Tokens are kept in memory only, and are redacted like all secrets. A checkpoint
- * recognizes the login's own credentials, not the token.
+ * A login counts in the API's rate limit. Tokens are kept in memory only, and are redacted like all secrets. A
+ * checkpoint recognizes the login's own credentials, not the token.
  *
  * @example
  * header('X-Metabase-Session', login({
@@ -56,8 +56,8 @@ export interface LoginOptions {
  *   lifetime: ({ at }) => Number(at('data.expires_in')) * 1000,
  * }))
  *
- * @throws ConfigError if an option is invalid. At a request: what any request raises; DecodeError if the response has no
- * token.
+ * @throws ConfigError if an option is invalid. At a request: the error of any request; DecodeError if the response has
+ * no token.
  */
 export function login(options: LoginOptions): LoginSecret {
   checkOptions('login()', options, {
@@ -115,7 +115,7 @@ function credentialsOf(auth: LoginRequest['auth']): readonly Credential[] {
   throw new ConfigError('The auth of a login must be its own credentials, and not noAuth or sharedKey.');
 }
 
-/** The error of a function is not passed on: it may quote the response. */
+/** Replaces the error of a function, which may quote the response. */
 function called(run: () => unknown, failed: DecodeError): unknown {
   try {
     return run();

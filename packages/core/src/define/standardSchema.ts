@@ -21,7 +21,7 @@ export interface StandardProperties<Input, Output> {
   readonly types?: { readonly input: Input; readonly output: Output } | undefined;
 }
 
-/** The validated value, or what is wrong with it. */
+/** The validated value, or its issues. */
 export type StandardResult<Output> =
   { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] };
 
@@ -40,7 +40,7 @@ export interface StandardIssue {
 export const asyncSchemaText =
   'its schema returned no result at once: it is asynchronous, or one of its functions threw. Let it only check the value, and do slow work after the source';
 
-/** Whether a result is synchronous. Promises are detected by `then`; a rejection of one is ignored. */
+/** Whether a result is synchronous. A promise is recognized by `then`, and its rejection is ignored. */
 export function isResult<Output>(
   result: StandardResult<Output> | Promise<StandardResult<Output>>,
 ): result is StandardResult<Output> {

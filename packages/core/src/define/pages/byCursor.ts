@@ -7,15 +7,15 @@ import { moreKinds, type MoreOptions, withMoreFlag } from './moreFlag.js';
 import { parsePlace, placeKinds, type RequestPlace } from '../requests/requestPlace.js';
 
 /**
- * Options of {@link byCursor}: where a request has the cursor, and where a response has the next one. Without `more` and
- * `last`, more rows follow if there is a cursor.
+ * Options of {@link byCursor}: where a request has the cursor, and where a response has the next one. Without `more`
+ * and `last`, more rows follow if there is a cursor.
  */
 export type CursorOptions = RequestPlace &
   MoreOptions & {
     /**
      * Where a response has the next page's cursor, e.g. `meta.next` or `nextPageToken?`. `null` or empty text ends the
-     * listing; so does a missing cursor if the path has a `?`. Without it that is an error: a misspelt path would end
-     * every listing early. With it, a first page that is full and has no cursor is reported with a warning.
+     * listing; so does a missing cursor if the path has a `?`. Without the `?` it is an error: a misspelt path would
+     * end every listing early. With it, a full first page without a cursor causes a warning.
      */
     readonly at: Selector<unknown>;
   };
@@ -24,8 +24,8 @@ export type CursorOptions = RequestPlace &
  * Paging by a cursor (token) that each response gives for the next page, as text or a number. A number is sent as a
  * number in a body, with all its digits.
  *
- * The API decides what a cursor means, and whether rows that move during a walk are missed or repeated. Repeated pages
- * and cursors are detected; if one cursor serves the whole listing, repeated rows are.
+ * The API decides what a cursor means, and whether rows that move during a walk are missed or repeated. The walk
+ * detects repeated pages and cursors; if one cursor serves the whole listing, only repeated rows.
  *
  * @example
  * byCursor({ param: 'pageToken', at: 'nextPageToken?' })

@@ -12,7 +12,7 @@ export type HeaderOptions = (Omit<QueryPlace, 'header'> | Omit<BodyPlace, 'heade
 /**
  * Paging by a token (cursor) in a header of each response. A response without the header, or with an empty one, ends
  * the listing, so a misspelt name ends every listing after its first page. For an address in the `Link` header, use
- * `byLink`. If the request has the token in a header, too: `byCursor({ header, at: ({ headers }) => headers['x-token'] })`.
+ * `byLink`. If requests also have it in a header: `byCursor({ header, at: ({ headers }) => headers['x-token'] })`.
  *
  * In browsers, a server of another origin must expose the header (`Access-Control-Expose-Headers`), or the first page
  * seems to be the only one.

@@ -15,14 +15,15 @@ export type KeysetValue = RequestPlace & {
   readonly field: string;
 };
 
-/** Options of {@link byKeyset}. Without one, the listing ends with a page without rows. */
+/** Options of {@link byKeyset}. Without any, a page without rows ends the listing. */
 export type KeysetOptions = MoreOptions;
 
 /**
  * Paging by values of the last row, by which the API sorts: the next page has the rows after them.
  *
  * Together the values must identify a row: of rows that share all of them, those on the next page would be missed.
- * Texts, numbers and booleans keep their type and all their digits. A value that is missing or `null` is an error. A row that changes its values during a walk may be missed or come twice.
+ * Texts, numbers and booleans keep their type and all their digits. A value that is missing or `null` is an error. A
+ * row that changes its values during a walk may be missed or come twice.
  *
  * @example
  * byKeyset([{ field: 'created_at', param: 'after_date' }, { field: 'id', param: 'after_id' }])
@@ -59,7 +60,7 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
 
 type Key = string | number | boolean | ExactNumber;
 
-/** Only a link can make a number that is not exact. */
+/** Numbers of a response are exact. Only a link can make one that is not. */
 function isKey(value: unknown): value is Key {
   if (value instanceof ExactNumber) return true;
   if (typeof value === 'number')
@@ -76,7 +77,7 @@ function readKey(path: DocumentPath, row: unknown, read: DocumentReader): Key {
   throw read.fault(path.text, `it is ${what}, so the next page can't be requested after it`);
 }
 
-/** The paths are those in the last row. */
+/** A reader whose errors name paths in the last row. */
 function createRowReader(read: DocumentReader): DocumentReader {
   return {
     ...read,

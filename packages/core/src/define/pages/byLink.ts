@@ -17,15 +17,15 @@ const linkHeader = 'the Link header';
 export interface LinkOptions extends MoreOptions {
   /**
    * Where the body has the next page's URL, e.g. `links.next`. `null`, empty text, and a missing value if the path has
-   * a `?`, end the listing. Default: the `Link` header with `rel="next"`; without it, or with `results="false"` as
-   * Sentry has it, the listing ends.
+   * a `?`, end the listing. Default: the `Link` header with `rel="next"`; without it, or with `results="false"` as in
+   * Sentry, the listing ends.
    */
   readonly at?: Selector<unknown>;
   /**
    * Which parameters of the first request are added to an address that has lost them, and replace other values: `true`
-   * for all, or their names. `false` takes addresses as they are. Default: an address that counts pages or rows, e.g.
-   * with `page=2`, and lacks a parameter of the first request, or has another value of it, is an error, since it lists
-   * other rows. A cursor may know the parameters, so its address is taken as it is.
+   * for all, or their names. `false` uses addresses unchanged. Default: an address that counts pages or rows, e.g. with
+   * `page=2`, is an error if it lacks a parameter of the first request or has another value of it, since it lists other
+   * rows. An address with a cursor is used unchanged, since a cursor may know the parameters.
    */
   readonly keep?: boolean | readonly string[];
 }
@@ -34,9 +34,10 @@ export interface LinkOptions extends MoreOptions {
  * Paging by the URL of the next page, in the `Link` header (RFC 8288) or in the body.
  *
  * The URL may be relative. It must be below the API's base URL, because the key is sent to it. Its path and query
- * become the cursor, and the query is sent byte for byte, but for the parameter of a `queryKey` and what `keep` adds. So
- * page size and filters are those of the server; a body is sent again. A link sees the query as `rawQuery`, and may add to it with `query`. An
- * address with a character that cannot be sent so, e.g. a blank, is an error.
+ * become the cursor, and the query is sent byte for byte, except for the parameter of a `queryKey` and the parameters
+ * of `keep`. So the server determines page size and filters; a body is sent again. Links (of the transport) see the
+ * query as `rawQuery`, and may add to it with `query`. An address with a character that can't be sent unchanged, e.g. a
+ * blank, is an error.
  *
  * In browsers, a server of another origin must expose the header (`Access-Control-Expose-Headers: Link`), or the first
  * page seems to be the only one. As with `byCursor`, the API decides what happens to rows that move during a walk.
@@ -44,7 +45,7 @@ export interface LinkOptions extends MoreOptions {
  * @example
  * byLink()                      // Link: <https://api.example.com/items?page=2>; rel="next"
  * byLink({ at: 'next' })        // { "results": […], "next": "https://api.example.com/items?page=2" }
- * byLink({ at: 'after_url', last: 'end_of_stream' }) // The last page has an address, too.
+ * byLink({ at: 'after_url', last: 'end_of_stream' }) // The last page also has an address.
  * byLink({ at: 'next', keep: true })                 // The address lacks the filter of the first request.
  * byLink({ at: ({ at }) => `/v2${at('next')}` })     // The address lacks a part of its path.
  *
@@ -92,7 +93,7 @@ export function byLink(options: LinkOptions = {}): Paging {
   });
   return {
     ...paging,
-    // An address that stays the same is not one of a next page: the API advances by itself, until it has no more rows.
+    // An address that stays the same does not state a next page: the API advances by itself, until it has no more rows.
     more(response) {
       const to = paging.next(response);
       return typeof to === 'object' && !(response.from && cursorOf(response.from) === to.cursor);
@@ -109,7 +110,7 @@ export function linkedNext({ headers, read }: PageResponse, where: string): stri
       'it is not written as RFC 8288 says',
       'If its address can be read all the same, let at of byLink() be a function that does, e.g. ({ headers }) => …',
     );
-  // With an anchor it is a link of something else than this page. Sentry marks the link of its last page.
+  // A link with an anchor belongs to something else than this page. Sentry marks the link of its last page.
   return links.find(
     (link) => hasRelation(link, 'next') && !link.params.has('anchor') && link.params.get('results') !== 'false',
   )?.uri;
@@ -151,7 +152,7 @@ function cursorTo(uri: string, where: string, response: PageResponse): string {
   return withoutSecret(query === '' ? below : `${below}?${query}`);
 }
 
-/** @param how what to do. Default: to mend the address. */
+/** @param how advice for the user. Default: to repair the address. */
 function linkFault(
   where: string,
   what: string,
@@ -161,7 +162,7 @@ function linkFault(
   return read.fault(where, what, how);
 }
 
-/** @throws DecodeError if the address of a next page counts pages, and asks for other rows than the first request. */
+/** @throws DecodeError if the address of a next page counts pages, and requests other rows than the first request. */
 function checkLost(cursor: string, where: string, response: PageResponse): void {
   const { first, redact, path } = response;
   const lost = lostParams(first, cursor, path);
@@ -187,7 +188,7 @@ function warnOfUnknown(keep: readonly string[], { first, warn }: PageResponse): 
     warn(`keep of byLink() names ${shownText(unknown)}, which the first request has not. ${hintFor(unknown, names)}`);
 }
 
-/** The URL without its query, as the server wrote it: parsing could change it so that a secret is not found. */
+/** The URL without its query, as the server wrote it: parsing could change it so that the search misses a secret. */
 function shown(uri: string): string {
   return shownText(uri.split(/[?#]/)[0] ?? '', longestShown);
 }
@@ -219,15 +220,15 @@ function addressAt(
 interface HeaderLink {
   /** As written; may be relative. */
   readonly uri: string;
-  /** Its parameters by lower-case name; if one repeats, the first. */
+  /** Its parameters by lower-case name; if a parameter repeats, its first value. */
   readonly params: ReadonlyMap<string, string>;
 }
 
 /**
  * Parses a `Link` header, including several values joined by commas.
  *
- * @returns `undefined` if it is invalid. The standard would drop the rest, but a dropped link to the next page would
- * end a listing early, unnoticed.
+ * @returns `undefined` if the header is invalid. The standard would drop the rest, but a dropped link to the next page
+ * would end a listing early, unnoticed.
  * @see RFC 8288, section 3 and appendix B.2
  */
 export function parseLinkHeader(header: string): readonly HeaderLink[] | undefined {
@@ -260,9 +261,8 @@ export function parseLinkHeader(header: string): readonly HeaderLink[] | undefin
 /** A parameter of a link, which may be empty. It never backtracks by more than blanks, so the time is linear. */
 const linkParam = /\s*;\s*(?:([^\s=;,"<>]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;,"]*)))?)?/sy;
 
-/** Whether a link has a relation. */
 export function hasRelation({ params }: HeaderLink, relation: string): boolean {
-  // Some servers write rel='next': the relation would not be found, and the listing end after a page.
+  // Some servers write rel='next'. Without removing these quotes, the listing would end after a page.
   const relations = params.get('rel')?.toLowerCase() ?? '';
   return relations.split(/[\s']+/).includes(relation);
 }

@@ -14,10 +14,10 @@ export type OffsetOptions = RequestPlace &
     /** The offset of the first page: 1 if the API counts rows from 1, as SCIM's `startIndex`. Default 0. */
     readonly first?: number;
     /**
-     * By what the offset grows. Default `row`: by the rows of each page. `size`: by the page size, for APIs that accept
-     * only multiples of it, or leave out rows of a page; it needs `pageSize` with the max of the API, and a page without
-     * rows is the last one unless `total` is larger. `page`: by 1. With the last two, rows that move are not detected, as
-     * with `byPage`.
+     * How much the offset grows. Default `row`: by the rows of each page. `size`: by the page size, for APIs that
+     * accept only multiples of it, or leave out rows of a page; it needs `pageSize` with the API's max, and a page
+     * without rows is the last one unless `total` is larger. `page`: by 1. With `size` and `page`, rows that move are
+     * not detected, as with `byPage`.
      */
     readonly step?: 'row' | 'size' | 'page';
   };
@@ -25,20 +25,20 @@ export type OffsetOptions = RequestPlace &
 /**
  * Paging by the number of rows to skip, or of the row to start at (`first: 1`). The first request omits it.
  *
- * Each later page starts with the last known row: if it has changed, rows were added or removed before it, and the walk
- * ends with `rows-moved` instead of missing some. If an API can only skip whole pages, use `step: 'size'`.
+ * Each later page starts with the last known row: if that has changed, rows were added or removed before it, and the
+ * walk ends with `rows-moved` instead of missing some. If an API can only skip whole pages, use `step: 'size'`.
  *
- * A listing ends where the API says so (`more`, `last`), or else with a page without a new row, or at its `total` if the
- * definition has one, which saves a request. A `total` of a full page (as many rows as were requested, or as the first
- * page had), or equal to the page's rows, is ignored: many APIs count only those, or stop at 10,000. An empty first page
- * with a `total` above 0 raises `no-progress`.
+ * A listing ends where the API says so (`more`, `last`), or else with a page without a new row, or at its `total` if
+ * the definition has one, which saves a request. A `total` on a full page (as many rows as were requested, or as the
+ * first page had), or equal to the page's rows, is ignored: many APIs count only the page's rows, or stop at 10,000. An
+ * empty first page with a `total` above 0 raises `no-progress`.
  *
  * @example
  * byOffset({ param: 'offset' })
  * byOffset({ param: 'startIndex', first: 1 })
  * byOffset({ param: 'startAt', last: 'isLast' })
  *
- * @throws ConfigError if `first` is not a count, `step` is none of them, or a path is invalid.
+ * @throws ConfigError if `first` is not a count, or `step` or a path is invalid.
  */
 export function byOffset(options: OffsetOptions): Paging {
   checkOptions('byOffset()', options, { ...placeKinds, ...moreKinds, first: 'a number?', step: 'text?' });
@@ -60,10 +60,10 @@ export function byOffset(options: OffsetOptions): Paging {
       next({ rows, newRows, total, requested, firstRows, from, read, items }, follows) {
         if (newRows === 0 && items > rows.length) throw leftOutFault(read);
         const received = (from ? offsetOf(from) : 0) + rows.length;
-        // A page with only the known row may have been full. Otherwise, an empty page is the end, whatever the total is.
+        // A page with only the known row may have been full. Any other page without a new row ends the listing.
         if (newRows === 0) {
           const isStated = follows ?? (total !== undefined && received < total);
-          // An API that allows one row a page sends only the known one, although two were requested.
+          // An API that allows one row per page sends only the known row, although two were requested.
           const isOneByOne = rows.length === 1 && (requested === 2 || firstRows === 1);
           return isOneByOne || (isStated && mayHaveMore(rows, from)) ? 'by-offset' : 'end';
         }
@@ -81,7 +81,7 @@ function mayHaveMore(rows: readonly unknown[], from: PageCursor | undefined): bo
   return rows.length > 0 || from === undefined;
 }
 
-/** The cursor is the offset itself: it depends on no rows, so the last row cannot be read again. */
+/** Paging with the offset as the cursor. The offset does not depend on rows, so the last row can't be read again. */
 function bySize(place: RequestPlace, base: number, flag: MoreOptions): Paging {
   const { identity, sets, put } = parsePlace(place);
   return withMoreFlag(flag, {
@@ -92,10 +92,10 @@ function bySize(place: RequestPlace, base: number, flag: MoreOptions): Paging {
     request: (first, at) => put(first, numberOf(at, 'an offset')),
     next({ items, total = 0, requested = items, from, firstRows, warn }, follows) {
       const next = (from ? numberOf(from, 'an offset') : base) + requested;
-      // Rows of a page may be left out, so only a total can tell an empty page from the last one. It ends nothing: it may
-      // count only rows that are listed, and the offset counts all.
+      // The API may leave out all rows of a page, so only a total can tell an empty page from the last one. The total
+      // never ends the listing: it may count only listed rows, whereas the offset counts all.
       if (items === 0 && total <= next - base && !follows) return 'end';
-      // An API that leaves rows out has as many on two pages only by chance.
+      // If an API leaves rows out, two pages have equally many rows only by chance.
       const mayBeLimit = from ? items > 0 && items === firstRows : usualSizes.includes(items);
       if (items < requested && mayBeLimit)
         warn(

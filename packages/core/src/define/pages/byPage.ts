@@ -11,9 +11,9 @@ export type PageNumberOptions = RequestPlace &
     /** The number of the first page. Default 1. */
     readonly first?: number;
     /**
-     * Where a response has the number of pages: a number, or text of digits, e.g. of a header. Default: none. Then, and
-     * where a response has none (`undefined`), or one that leaves out its own page although it has rows, the first empty
-     * page ends the listing, unless there is `more` or `last`.
+     * Where a response has the number of pages: a number, or text of digits, e.g. of a header. Default: nowhere. Then,
+     * and where a response has no number (`undefined`), or a number below that of its own page although it has rows,
+     * the first empty page ends the listing, unless there is `more` or `last`.
      */
     readonly pages?: Selector<unknown>;
   };
@@ -21,8 +21,8 @@ export type PageNumberOptions = RequestPlace &
 /**
  * Paging by page numbers.
  *
- * Repeated pages are detected, moved rows are not: a row that is added during a walk makes another one appear twice, a
- * removed one makes another be missed. If the API also takes an offset, use `byOffset`, which detects both.
+ * Repeated pages are detected, moved rows are not: if a row is added during a walk, another row comes twice; if a row
+ * is removed, another row is missed. If the API also takes an offset, use `byOffset`, which detects both.
  *
  * @example
  * byPage({ param: 'page', pages: 'meta.total_pages' })
@@ -44,11 +44,11 @@ export function byPage(options: PageNumberOptions): Paging {
   checkCount('first', first, { min: 0 });
   const counted = pages === undefined ? undefined : finder(pages);
   const pageOf = ({ from }: PageResponse): number => (from ? numberOf(from, 'a page number') : first);
-  /** Whether there is a page behind this one; unknown without the number of pages. */
+  /** Whether another page follows this one; unknown without the number of pages. */
   const isMore = (response: PageResponse): boolean | undefined => {
     const count = counted && readCount('pages', counted, response);
     const nth = pageOf(response) - first + 1;
-    // A number that leaves out a page with rows, e.g. 0, counts something else.
+    // A number of pages below that of a page with rows, e.g. 0, counts something else.
     return count === undefined || (count < nth && response.items > 0) ? undefined : nth < count;
   };
   return withMoreFlag(

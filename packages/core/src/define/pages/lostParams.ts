@@ -2,25 +2,25 @@ import { type Query, withoutParam } from '../../http/query.js';
 import { canonicalJson } from '../../rows/source/fingerprint.js';
 import { isList, isRecord, parseJson } from '../../values.js';
 
-/** What the first page of a listing was requested with. */
+/** The request for the first page of a listing. */
 export interface FirstRequest {
   readonly query: Query;
-  /** The parameter of the page size. Default: it is elsewhere, or the API decides. */
+  /** The parameter with the page size. Absent if the page size is elsewhere, or the API decides. */
   readonly sizeParam?: string | undefined;
 }
 
-/** A parameter of the first request that the address of a next page lacks, or has with another value. */
+/** A parameter of the first request that the next page's address lacks, or has with another value. */
 interface LostParam {
   readonly name: string;
   readonly value: string;
-  /** Absent if it lacks the parameter. */
+  /** The other value; absent if the address lacks the parameter. */
   readonly found?: string;
 }
 
 /**
- * What the address of a next page has lost of the first request's query. Spellings of one value are the same: the case,
- * the order of a list, `True` and `true`, `10` and `10.0`, another format of a time. The page size and the number of the
- * page are the server's.
+ * The parameters of the first request's query that the next page's address has lost. Spellings of one value count as
+ * equal: the case, the order of a list, `True` and `true`, `10` and `10.0`, another format of a time. Page size and
+ * page number are ignored, since the server decides them.
  */
 export function lostParams(
   { query, sizeParam }: FirstRequest,
@@ -40,10 +40,10 @@ export function lostParams(
 }
 
 /**
- * Whether the address of a next page only has the number of a page, or of a row to start at. Any other one may be a
- * cursor, which knows the query of the first request.
+ * Whether the address of a next page only has the number of a page, or of a row to start at. Any other address may have
+ * a cursor, which knows the query of the first request.
  *
- * @returns that number with its name
+ * @returns the number with its name
  */
 export function pageNumberIn({ query, sizeParam }: FirstRequest, address: string): string | undefined {
   const [path, found] = partsOf(address);
@@ -60,10 +60,10 @@ export function pageNumberIn({ query, sizeParam }: FirstRequest, address: string
 }
 
 /**
- * The query of a next page's address with what it has lost of the first request's.
+ * Adds parameters of the first request to the query of a next page's address that has lost them.
  *
- * @param names the parameters that are kept; `true` for all
- * @returns the query as the server wrote it, without what is replaced, and what is sent besides
+ * @param names the parameters to keep; `true` for all
+ * @returns the query as the server wrote it, without replaced parameters, and the parameters to send besides
  */
 export function keepParams(
   first: Query,
@@ -86,7 +86,7 @@ export function keepParams(
 }
 
 interface Param {
-  /** As it was written, the first one and all of them. */
+  /** The first spelling of the name, and all spellings. */
   readonly name: string;
   readonly names: readonly string[];
   readonly values: readonly string[];
@@ -107,7 +107,7 @@ function partsOf(address: string): readonly [path: string, query: ReadonlyMap<st
   return [path, paramsOf([...new URLSearchParams(rest.join('?'))])];
 }
 
-/** Parameters by their names without case, signs and the brackets of lists: APIs write one name in several ways. */
+/** Parameters by their names without case, signs and the brackets of lists: APIs spell one name in several ways. */
 function paramsOf(entries: readonly (readonly [string, string])[]): ReadonlyMap<string, Param> {
   const params = new Map<string, Param>();
   for (const [name, value] of entries) {
@@ -142,13 +142,13 @@ function plainValue(text: string): string {
   if (text === 'true' || text === 'false') return text === 'true' ? '1' : '0';
   if (/^[+-]?\d{1,15}(\.\d{1,15})?$/.test(text)) return String(Number(text));
   if (!/^\d{4}-\d\d-\d\d(?:[t ]|$)/.test(text)) return text;
-  // A plus that was not encoded is a blank.
+  // A plus that the server did not encode was decoded as a blank.
   const time = text.replace(' ', text.includes('t') ? '+' : 't').replace(/([+-]\d\d)(\d\d)$/, '$1:$2');
   const ms = Date.parse((/(?:z|[+-]\d\d:\d\d|^[\d-]+)$/.test(time) ? time : `${time}z`).toUpperCase());
   return Number.isNaN(ms) ? text : `at ${ms}`;
 }
 
-/** Whether a value is in the path, where that of the first request had none, or in a parameter of another name. */
+/** Whether a value is in the path, unlike in the first request, or in a parameter of another name. */
 function isElsewhere(
   value: string,
   address: { readonly path: string; readonly firstPath: string; readonly found: ReadonlyMap<string, Param> },
@@ -165,10 +165,10 @@ function isElsewhere(
   return [...segments, ...others.flatMap(([, { values }]) => values)].some((text) => hasWord(text, value));
 }
 
-/** Another parameter may have a shorter value by chance. */
+/** Shorter values are not searched for: another parameter may have one by chance. */
 const shortestTold = 4;
 
-/** Whether a text has a value as a whole, and not within a longer word. */
+/** Whether a text has a value as a whole word. */
 function hasWord(text: string, value: string): boolean {
   const [all, one] = [text.toLowerCase(), value.toLowerCase()];
   for (let at = all.indexOf(one); at >= 0; at = all.indexOf(one, at + 1))
@@ -183,12 +183,12 @@ const numberNames =
 const cursorNames =
   /cursor|token|after|before|marker|continu|scroll|bookmark|session|snapshot|resum|context|(?:since|last|max|min|search|query|next)id$|key$/;
 
-/** Words that filters have, too. */
+/** Names of page sizes that filters may have as well. */
 const weakSizes = /^(?:top|take|rows|max|count|length|results|first)$/;
 
 /**
- * Whether a parameter of the first request is the size or the number of its page, which are the server's. With a name that
- * a filter may have, it is only if the address has one of the kind, too.
+ * Whether a parameter of the first request is its page size or page number, which the server decides. A parameter with
+ * a name that a filter may have counts only if the address also has a page size.
  */
 function isOfPage(plain: string, values: readonly string[], found: ReadonlyMap<string, Param>): boolean {
   if (isNumber(plain, values)) return found.has(plain) || values.every((value) => value === '0' || value === '1');
@@ -204,10 +204,10 @@ function isNumber(plain: string, values: readonly string[]): boolean {
   return numberNames.test(plain) && !sizeNames.test(plain) && values.every((value) => /^\d{1,9}$/.test(value));
 }
 
-/** Of the request itself, for logs. */
+/** Names of parameters that identify the request itself, for logs. */
 const traceNames = /^x?(?:trace|request|correlation)(?:id|parent)?$/;
 
-/** By its name, or since nobody would write such a value. */
+/** Whether a parameter may be a cursor: by its name, or because its value is opaque. */
 function mayBeCursor(plain: string, values: readonly string[]): boolean {
   const isOpaque = (value: string): boolean =>
     /^(?=.*\d)(?=.*[a-z])[\w.~+/=-]{12,}$/i.test(value) && !/^\d{4}-\d\d/.test(value);

@@ -5,11 +5,11 @@ import { finder } from '../responses/documentPath.js';
 import type { PageResponse, Selector } from '../responses/pageResponse.js';
 import type { Paging } from './paging.js';
 
-/** Where a response says whether more rows follow: one of both. */
+/** Where a response says whether more rows follow: `more` or `last`. */
 export interface MoreOptions {
-  /** Where it says, with `true` or `false`, whether more rows follow, e.g. `has_more`. */
+  /** Where a response says, with `true` or `false`, whether more rows follow, e.g. `has_more`. */
   readonly more?: Selector<unknown> | undefined;
-  /** Where it says, with `true` or `false`, that it is the last one, e.g. `end_of_stream`. */
+  /** Where a response says, with `true` or `false`, whether it is the last one, e.g. `end_of_stream`. */
   readonly last?: Selector<unknown> | undefined;
 }
 
@@ -20,14 +20,14 @@ export const moreKinds = { more: 'text or a function?', last: 'text or a functio
 /** A paging that also takes `more` or `last`. */
 interface FlaggedPaging extends Paging {
   readonly identity: Readonly<Record<string, Json>>;
-  /** @param follows given if the response says that more rows follow; if it says that none do, the listing has ended */
+  /** Not called if the response says that no rows follow. @param follows given if it says that more rows do */
   next(response: PageResponse, follows?: true): ReturnType<Paging['next']>;
 }
 
 /**
  * Ends a paging where `more` or `last` says so, whatever else a response has.
  *
- * @throws ConfigError if both are given, or a path is invalid. Later: DecodeError if it is neither `true` nor `false`.
+ * @throws ConfigError if both are given, or a path is invalid. Later: DecodeError for another value.
  */
 export function withMoreFlag({ more, last }: MoreOptions, paging: FlaggedPaging): Paging {
   if (more !== undefined && last !== undefined)

@@ -6,9 +6,9 @@ export function nextIn(body: unknown): string | undefined {
 }
 
 /**
- * The place in a document of what may be where a next page begins, if nothing says that there is none.
+ * The place in a document of a value that may be the token of a next page, unless the document says that none follows.
  *
- * @param known what is no such token, e.g. an echo of the request
+ * @param known values that are not such a token, e.g. an echo of the request
  */
 export function tokenIn(body: unknown, known: readonly string[]): string | undefined {
   if (findField(body, saysLast) !== undefined) return undefined;
@@ -22,29 +22,29 @@ export function tokenIn(body: unknown, known: readonly string[]): string | undef
   );
 }
 
-/** Names without their case and signs: `@odata.nextLink` is `odatanextlink`. */
+/** The patterns match names without case and signs: `@odata.nextLink` is `odatanextlink`. */
 const pagingParts = /^(meta|metadata|responsemetadata|links|paging|pagination|page|pageinfo|pages|cursors?)$/;
 const wrappers = /^(data|result|response)$/;
 const addresses =
   /^(odata)?next(pages?|link|url|uri|href|cursor|token|id|offset|marker|start|records|results)(url|link|uri|token|cursor|number)?$/;
 const flags = /^(has|is)?(more|next|nextpage|morepages|moreresults|moreitems|moredata|moretoload|truncated|continue)$/;
 const lastFlags = /^(is)?last(page)?$|^endofstream$/;
-/** They are there only if another page is: parameters of MediaWiki, a key of DynamoDB. */
+/** Fields that only exist if another page follows: parameters of MediaWiki, a key of DynamoDB. */
 const continuations = /^(query)?continue$|^lastevaluatedkey$/;
-/** What may be where a next page begins. An API may have it on its last page, too, or mean something else. */
+/** Fields that may have the token of a next page. An API may have them on its last page, or mean something else. */
 const tokens =
   /^(?:(?:page|list|query|result|search|end|last)?(?:cursor|token|bookmark|marker|continuation|scroll)(?:id|token|key|uri|url)?|.*(?:continuation|resumption|paging|pagination|page)(?:token|key|state|bookmark|marker|ref)|.*scrollid|(?:page|search|start|starting|cursor)?after|(?:exclusive)?startkey|last(?:evaluated)?key|more(?:results|items|pages|rows)?|next.*)$/;
-/** What comes next is none of pages. */
+/** Fields about another kind of next than a page. */
 const otherNexts =
   /^next.*(?:sync|delta|update|run|refresh|bill|pay|reset|poll|event|release|step|action|time|date|(?:check|at)$)/;
 const counts = /^(totalpages?|pagestotal|lastpage)$/;
 const maxDepth = 4;
 const longestName = 50;
 
-/** Whether a field is what is looked for, by its name without case and signs. */
+/** Whether a field is wanted, by its name without case and signs. */
 type IsWanted = (name: string, value: unknown, isOfPaging: boolean) => boolean;
 
-/** Only in the places where APIs have it: rows may have fields of these names. */
+/** Searches only the places where APIs have such fields, since rows may have fields of these names. */
 export function findField(
   value: unknown,
   isWanted: IsWanted,
@@ -65,15 +65,15 @@ export function findField(
   return undefined;
 }
 
-/** Whether an object may have the rows: a list, or an object that has one. */
+/** Whether an object may contain the rows: it has a list, or an object with one. */
 function hasList(value: unknown, depth = 0): boolean {
   if (!isRecord(value)) return false;
   return Object.values(value).some((inner) => isList(inner) || (depth < 2 && hasList(inner, depth + 1)));
 }
 
-/** @param isOfPaging whether the field is in an object about pages, where `next` is a page, whatever its value is */
+/** @param isOfPaging whether the field is in an object about pages, where `next` names a page, whatever its value is */
 function namesNext(name: string, value: unknown, isOfPaging: boolean): boolean {
-  // As text, too: some APIs quote all values.
+  // Some APIs quote all values, so text is accepted as well.
   if (value === true || value === 'true') return flags.test(name);
   if (value === false || value === 'false') return lastFlags.test(name);
   if (counts.test(name) || (isOfPaging && name === 'pages')) {
@@ -82,7 +82,7 @@ function namesNext(name: string, value: unknown, isOfPaging: boolean): boolean {
   }
   if (!isGiven(value)) return false;
   if (addresses.test(name) || continuations.test(name)) return true;
-  // Airtable's offset is a token, others' is the number that was requested, or that of a time zone: `+02:00`.
+  // Airtable's `offset` is a token. Elsewhere it is the requested number, or the offset of a time zone: `+02:00`.
   if (name === 'offset' && typeof value === 'string') return !/^(UTC|GMT)?[+-]?[\d:.]*$|^Z$/.test(value);
   if (name !== 'next') return false;
   const address = isRecord(value) ? (value['href'] ?? value['url']) : value;

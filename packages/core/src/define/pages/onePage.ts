@@ -9,9 +9,9 @@ import type { Paging } from './paging.js';
  * Paging of a listing that has one page: a single response has all rows.
  *
  * A response that names a next page is an error, whether in a `Link` header or in a field such as `next_page`,
- * `nextPageToken`, `has_more` or `total_pages`, since rows would be missed. A page with exactly as many rows as were
- * requested is reported with a warning, since there may be more, and so is one that states a larger total, e.g. as `total`
- * or `X-Total-Count`, or has what may be where a next page begins, e.g. a `bookmark` or a `scroll_id`.
+ * `nextPageToken`, `has_more` or `total_pages`, since rows would be missed. A page causes a warning if more rows may
+ * follow: if it has exactly as many rows as were requested, states a larger total, e.g. as `total` or `X-Total-Count`,
+ * or has a possible token of a next page, e.g. a `bookmark` or a `scroll_id`.
  *
  * @example listing({ path: '/currencies', paging: onePage(), rows: 'currencies', columns: ['code'] })
  */
@@ -48,7 +48,7 @@ export function onePage(): Paging {
   };
 }
 
-/** The place that names a next page, if one does. */
+/** The place in a response that names a next page, if there is one. */
 function namedNext(response: PageResponse): string | undefined {
   if (linkedNext(response, 'the Link header') !== undefined) return 'the Link header';
   if (response.headers['x-next-page']) return 'the header x-next-page';
@@ -59,7 +59,7 @@ function namedNext(response: PageResponse): string | undefined {
 const totals =
   /^(total|totalcount|totalresults|totalitems|totalrecords|totalelements|totalsize|totalhits|recordstotal)$/;
 
-/** The place of a number of rows that is larger than those of the page. Only a warning: it may count something else. */
+/** The place of a total that is larger than the page. It only causes a warning, since it may count something else. */
 function largerTotal({ headers, body, items }: PageResponse): string | undefined {
   const header = ['x-total-count', 'x-total'].find((name) => Number(headers[name]) > items);
   if (header !== undefined) return `the header ${header}`;

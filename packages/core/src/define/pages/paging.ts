@@ -15,7 +15,7 @@ export interface PageAddress {
   readonly rawQuery?: string;
   /** Default: the listing has no body. */
   readonly body?: Json;
-  /** Besides those of the listing. Default: none. */
+  /** Headers besides the listing's own. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -44,12 +44,13 @@ export interface Paging {
   /** The headers that it sets, in lower case, so that nothing else sets them. Default: none. */
   readonly headers?: readonly string[];
   /**
-   * The response headers, in lower case, that `next` looks at. A 304 stands for a page that ends the listing only if it
-   * repeats them all. Default: unknown, so that page is always requested in full.
+   * The response headers, in lower case, that `next` reads. A 304 stands for a page that ends the listing only if it
+   * repeats them all. Default: unknown, so the last page is always requested in full.
    */
   readonly reads?: readonly string[] | undefined;
   /**
-   * Makes a page's request from the first page's, which of `bySince` has no value yet. `since`: the rows that the walk asks for, absent for all.
+   * Makes a page's request from the first page's, which does not have the value of `bySince` yet. `since`: the rows
+   * that the walk requests; absent for all.
    *
    * @throws ConfigError if it cannot start at this cursor or offset.
    */
@@ -57,36 +58,36 @@ export interface Paging {
   /** How the listing continues. @throws DecodeError if the response does not tell. */
   next(response: PageResponse): FetchedPage<unknown>['next'];
   /**
-   * Whether a response states that more rows follow, e.g. with `more: true`. A listing's `until` then does not end it. A
-   * cursor states nothing, since some APIs send one with every page. Default: no response does.
+   * Whether a response states that more rows follow, e.g. with `more: true`. Then `until` does not end the listing. A
+   * cursor states nothing, since some APIs send one with every page. Default: no response states it.
    */
   more?(response: PageResponse): boolean;
   /**
-   * Whether a page is requested only where the one before names it, e.g. by a cursor. One without content is then retried,
-   * and an error, unless the listing has an `until`. Default: no, so it is a page without rows, unless `more` stated it.
+   * Whether a page is requested only if the previous page names it, e.g. by a cursor. Then a page without content is
+   * retried, and an error, unless the listing has `until`. Default: no, so it has no rows, unless `more` stated it.
    */
   readonly namesNext?: boolean;
   /** Whether a listing needs a `pageSize` with the API's maximum. Default: no. */
   readonly needsPageSize?: boolean;
-  /** How rows are found that are new since an earlier walk: made by `bySince`. */
+  /** How a walk finds the rows that are new since an earlier walk: made by `bySince`. */
   readonly increment?: IncrementalPaging;
 }
 
-/** What a request of an increment asks for. */
+/** The bounds of the rows that a request of an increment wants. */
 export interface SinceBounds {
   readonly from: string;
   readonly to?: string | undefined;
 }
 
-/** What `bySince` adds to a paging. */
+/** The part of a paging that `bySince` adds. */
 export interface IncrementalPaging extends Increment {
-  /** Where a walk starts for which no value is given. Default: it has all rows. */
+  /** The value at which a walk starts if none is given. Default: it requests all rows. */
   readonly begin?: string | undefined;
   /** The request for the first page of a part of the listing. */
   from(first: PageAddress, since: SinceBounds): PageAddress;
-  /** Divides the listing into windows. Default: it is one, without an end. */
+  /** Divides the listing into windows. Default: one window without an end. */
   readonly windows?: ListWindows | undefined;
-  /** Leaves out rows that are known, from an earlier page or an earlier walk. */
+  /** Leaves out rows that an earlier page or walk had. */
   newRows<Row>(page: UndecodedPage<Row>, response: SinceResponse): UndecodedPage<Row>;
 }
 
@@ -96,13 +97,13 @@ interface SinceResponse extends Pick<PageResponse, 'read' | 'from' | 'requested'
   readonly at: number;
   /** Whether the page begins with the last known row. */
   readonly isAgain: boolean;
-  /** What the walk has received before this page. */
+  /** The pages that the walk has received before this one. */
   readonly walked: WalkedPages;
-  /** Called if the API seems not to be as the paging needs it. */
+  /** Called if the API does not seem to behave as the paging needs it. */
   readonly warn: (message: string) => void;
 }
 
-/** It is unknown how a listing continues after a page of which its `rows` function returns too few rows. */
+/** The error of a page of which the `rows` function left rows out: where its listing continues is unknown. */
 export function leftOutFault(read: DocumentReader): DecodeError {
   return read.fault(
     '',

@@ -10,52 +10,52 @@ import type { Paging } from './paging.js';
 const kinds = ['short-page', 'no-rows', 'repeated-page'] as const;
 
 /**
- * What ends a listing whose API does not say that a page is the last one. It never ends one of which the API states
- * more: `more: true`, another address as the next one, a larger number of pages, or a larger total.
+ * Ends a listing whose API does not say that a page is the last one. It never ends a listing while the API states more
+ * rows: by `more: true`, a new address of the next page, a larger number of pages, or a larger total.
  *
- * - `short-page`: a page with fewer rows than were requested, if the next one has none, or the same, or is refused with 400,
- *   404, 416 or 422. It needs `pageSize.max`, since a server that allows fewer sends only as many. The next one is not
- *   requested if the total says that all rows have come, or for a short first page if the walk has seen that listings end
- *   at its size, e.g. those of other parents.
+ * - `short-page`: a page with fewer rows than were requested, if the next page has no rows, or the same rows, or is
+ *   refused with 400, 404, 416 or 422. It needs `pageSize.max`, since a server that allows fewer rows sends only as
+ *   many. The next page is not requested if the total says that all rows have come, or, for a short first page, if the
+ *   walk has seen that listings end at its size, e.g. listings of other parents.
  * - `no-rows`: a page without rows.
- * - `repeated-page`: a page with the same rows as the one before, whose rows are not emitted again. A repeated first page
+ * - `repeated-page`: a page with the same rows as the previous one; they are not emitted again. A repeated first page
  *   looks like an ignored parameter, so it is an error, unless that page is short or `total` says that it has all rows.
  * - a function of the page: `true` ends the listing after its rows.
  *
- * A page with a partial error ends none.
+ * A page with a partial error does not end a listing.
  */
 export type Until = (typeof kinds)[number] | ((page: PageResponse) => boolean);
 
-/** What {@link endsAt} needs of a listing. */
+/** The options of a listing that {@link endsAt} needs. */
 export interface EndSpec {
   readonly until?: Until | undefined;
   readonly paging: Paging;
   readonly pageSize?: Pick<PageSize, 'max'> | undefined;
 }
 
-/** A page about which its paging says that the listing continues. */
+/** A page after which the listing continues by its paging. */
 interface OpenPage {
   readonly response: PageResponse;
   readonly walked: WalkedPages;
-  /** Identifies its rows, if they are compared with those of the page before. */
+  /** Identifies its rows, if they are compared with the rows of the previous page. */
   readonly hash: string | undefined;
   readonly sizes: PageSizes;
 }
 
-/** How often a listing must have ended at the largest size: a server may reduce pages to it. */
+/** How often listings must have ended at the largest size before it is trusted: it may be a limit of the server. */
 const endsOfLargest = 3;
 
 /**
- * What a walk has seen of the sizes of short first pages, of any parent or partition. A short page may be the last one, or
- * one of a server that sends fewer rows than requested or leaves some out. So a size is taken for that of a last page if
- * a listing has ended at it, and no page of this size or a smaller one was followed by rows.
+ * The sizes of short first pages in a walk, of any parent or partition. A short page may be the last one, or the server
+ * sends fewer rows than requested or leaves some out. So a size counts as the size of a last page if a listing has
+ * ended at it, and no rows followed a page of this size or a smaller one.
  */
 export class PageSizes {
   readonly #ends = new Map<number, number>();
   #largest = 0;
   #smallestFollowed = Infinity;
 
-  /** What is odd if a page that was followed by rows has fewer than another one: no limit of a server does that. */
+  /** Describes a page with fewer rows than others, although rows followed it: no limit of a server does that. */
   get unevenness(): string | undefined {
     if (this.#smallestFollowed >= this.#largest) return undefined;
     return 'the API leaves rows out of its pages, e.g. those that the credentials may not read: a page that was followed by more rows has fewer than others.';
@@ -66,27 +66,27 @@ export class PageSizes {
     return size < this.#smallestFollowed && ends >= (size < this.#largest ? 1 : endsOfLargest);
   }
 
-  /** @param page what is emitted of the response */
+  /** @param page the rows of the response that are emitted */
   add({ items, rows, newRows }: PageResponse, { hash, pages }: WalkedPages, page: UndecodedPage<unknown>): void {
     this.#largest = Math.max(this.#largest, items);
     if (hash === undefined) return;
     const before = rowsOfFingerprint(hash);
-    // The known row of an offset, and the known rows of an increment, are on the pages before.
+    // The known row of an offset, and the known rows of an increment, belong to earlier pages.
     const known = Math.max(page.leftOut?.size ?? 0, rows.length - newRows);
     if (page.received.length > known) this.#smallestFollowed = Math.min(this.#smallestFollowed, before);
     else if (pages === 1 && page.next === 'end') this.#ends.set(before, (this.#ends.get(before) ?? 0) + 1);
   }
 }
 
-/** Sizes to which servers reduce larger ones. */
+/** Usual maximum page sizes of servers. */
 export const usualSizes: readonly number[] = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1_000];
 
-/** How `until` is part of what a checkpoint must match. */
+/** The part of the identity that `until` determines, for checkpoints. */
 export function untilIdentity(until: Until | undefined): { readonly until?: string } {
   return until === undefined ? {} : { until: typeof until === 'function' ? 'function' : until };
 }
 
-/** @throws ConfigError for a value that there is not, or without the size of a page. */
+/** @throws ConfigError if the value is unknown, or needs a page size that is missing. */
 export function checkUntil(
   { until, pageSize }: Pick<EndSpec, 'until' | 'pageSize'>,
   fault: (option: string, what: string) => ConfigError,
@@ -98,7 +98,7 @@ export function checkUntil(
     throw fault('until', "'short-page' needs pageSize with the max of the API: of more, a server sends only as many");
 }
 
-/** Identifies all rows of a page, as they were received, if `until` compares it with the next one. */
+/** Identifies all rows of a page, as received, if `until` compares the page with the next one. */
 export function pageHash({ until, pageSize }: EndSpec, response: PageResponse): string | undefined {
   const { rows, items } = response;
   const isCompared = until === 'repeated-page' || (until === 'short-page' && isShort(response, pageSize?.max));
@@ -106,8 +106,8 @@ export function pageHash({ until, pageSize }: EndSpec, response: PageResponse): 
 }
 
 /**
- * Whether `until` ends a listing at a page at which its paging does not: after its rows, or before them, since they are
- * those of the page before.
+ * Whether `until` ends a listing at a page at which its paging does not: after the page's rows, or before them if they
+ * are the rows of the previous page.
  *
  * @throws DecodeError if its function fails.
  */
@@ -139,13 +139,13 @@ function isLastByItsSize({ response, walked, sizes }: OpenPage): boolean {
   return walked.pages === 0 && sizes.isOfLast(response.items);
 }
 
-/** A total that is the number of rows of its own page may count no others. */
+/** Whether a total says that all rows have come. A total equal to the rows of its own page may count only these. */
 function isLastByTotal({ response: { total, items, newRows }, walked }: OpenPage): boolean {
   return total !== undefined && total !== items && walked.rows !== undefined && total === walked.rows + newRows;
 }
 
 function isLastRepeated({ response, walked, hash }: OpenPage, max: number | undefined): boolean {
-  // An offset page begins with the known row, which may be all that a server sends.
+  // A page at an offset begins with the known row, which may be the only row that a server sends.
   if (hash === undefined || hash !== walked.hash || response.newRows < response.rows.length) return false;
   if (walked.pages > 1) return true;
   const { firstRows = Infinity, rows } = walked;
@@ -157,7 +157,7 @@ function isShort({ items, requested }: PageResponse, max: number | undefined): b
   return items < sizeOf(requested, max);
 }
 
-/** The rows of a full page. Two are requested to read a known one again, also of an API that sends one at a time. */
+/** The rows of a full page. To read a known row again, two rows are requested, even if the API allows only one. */
 function sizeOf(requested = 0, max = Infinity): number {
   return Math.min(requested, max);
 }

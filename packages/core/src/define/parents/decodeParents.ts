@@ -8,15 +8,15 @@ import { isPosition, type Position } from '../../position.js';
  */
 export type Parent<Params> = readonly [path: readonly string[], params: Params | null, part?: ParentPart];
 
-/** A part of a parent's listing. */
+/** A part of a parent's listing: a partition of it, or its windows. */
 export interface ParentPart {
-  /** Of a parent that has several partitions. */
+  /** The values of the partition, if the parent has several partitions. */
   readonly values?: object | undefined;
   /** Where its windows begin. */
   readonly from?: string | undefined;
 }
 
-/** A page of parents, as the log has it. The first record also names the export, and says when it began. */
+/** A page of parents, as the log stores it. The first record also names the export, and says when it began. */
 export interface ParentPage<Params> {
   readonly parents: readonly Parent<Params>[];
   /** Where the walk of the parents continues. */
@@ -26,12 +26,12 @@ export interface ParentPage<Params> {
   readonly began?: number | undefined;
 }
 
-/** Parents as the log has them: JSON, from which exact numbers come back as they are. */
+/** Encodes parents for the log as JSON that preserves exact numbers. */
 export function encodeParents<Params>(parents: readonly Parent<Params>[]): Json {
   return packNumbers(parents as readonly unknown[] as readonly Json[]);
 }
 
-/** Decodes a record of the log; `undefined` if it is none. The same version of the listing made the parameters. */
+/** Decodes a record of the log; `undefined` if invalid. The same version of the listing has made the parameters. */
 export function decodeParents<Params>(record: unknown): ParentPage<Params> | undefined {
   if (!isRecord(record)) return undefined;
   const { parents, next, runId, began } = record;
@@ -41,7 +41,7 @@ export function decodeParents<Params>(record: unknown): ParentPage<Params> | und
   return { parents: unpackNumbers(parents) as readonly Parent<Params>[], next, runId, began };
 }
 
-/** Types parameters that are JSON now. */
+/** Types parameters that have become JSON. */
 export function decodeParentList<Params>(
   parents: readonly (readonly [readonly string[], unknown, unknown?])[],
 ): readonly Parent<Params>[] {

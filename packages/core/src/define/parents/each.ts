@@ -12,22 +12,22 @@ export interface RowOfOptions<Parent extends object, Params extends object, In e
   readonly source: string;
   /**
    * The parameters of a parent's listing: all that its `path`, `query` and so on need. They are recorded with the key
-   * before the listing is requested. Either the fields of the parent that are parameters, e.g. `{ repo: '{name}' }`, each
-   * of which must be text or a number; or a function that returns plain JSON, of which `undefined` is left out.
+   * before the listing is requested. Either fields of the parent, e.g. `{ repo: '{name}' }`, each of them text or a
+   * number; or a function that returns plain JSON, whose `undefined` values are left out.
    */
   readonly params: (parent: Parent, given: Given) => Params;
-  /** Validates the given parameters. Default: the compiler checks `params`' second one. */
+  /** Validates the given parameters. Default: only the compiler checks them, by the second parameter of `params`. */
   readonly given?: StandardSchema<In, Given>;
   /** The parameters of the parents' source. Default: the given ones. */
   readonly parentParams?: (given: Given) => object;
 }
 
-/** Where the parents of a listing come from, as {@link rowOf} makes it. */
+/** The parents of a listing, as {@link rowOf} describes them. */
 export interface Each<In, Params> {
   readonly source: string;
   /** All given parameters; absent if they are unknown. */
   readonly known: readonly ParamDescription[] | undefined;
-  /** The parameters, unless a function makes them. */
+  /** The parameters that are fields of the parent; `undefined` if a function makes them. */
   readonly fields: ParentFields | undefined;
   /** Carries the type of the given parameters. */
   readonly takes?: (given: In) => void;
@@ -41,7 +41,7 @@ export interface Each<In, Params> {
 type ParentFields = Readonly<Record<string, `{${string}}`>>;
 
 interface GivenParams {
-  /** For the plan. */
+  /** The given parameters, for the plan. */
   readonly given: object;
   /** The parameters of the parents' source. */
   readonly parents: object;
@@ -52,8 +52,8 @@ interface GivenParams {
 /**
  * The parents of a listing: it has one partition for each row of another source of the API.
  *
- * A parent whose key was there before is dropped. An export with state records each parent before its listing is
- * requested: a resumed run takes the recorded ones, and continues the parents' own walk behind them.
+ * A parent with a key that came before is dropped. An export with state records each parent before it requests the
+ * parent's listing. A resumed run uses the recorded parents, and continues the parents' own walk behind them.
  *
  * @example
  * listing({
@@ -97,7 +97,7 @@ export function rowOf<Params extends object, In extends object, Given extends ob
   const { source, params, given: schema, parentParams } = options;
   if (schema && !isStandard(schema))
     throw new ConfigError(`rowOf() is invalid at given: ${notStandard}.`, { option: 'given' });
-  // As a method, since the compiler does not know the other source's rows.
+  // A method accepts any parent: the compiler does not know the other source's rows.
   const made: { of(parent: object, given: Given): object } = {
     of: typeof params === 'function' ? params : fieldReader(params, source),
   };
@@ -117,7 +117,7 @@ export function rowOf<Params extends object, In extends object, Given extends ob
   });
 }
 
-/** @throws ConfigError if one is not the name of a field in braces. */
+/** @throws ConfigError if a parameter is not the name of a field in braces. */
 function fieldReader(fields: ParentFields, source: string): (parent: object) => object {
   const names = Object.entries(fields).map(([param, text]) => {
     const [field] = listValueNames(text);
@@ -140,10 +140,10 @@ interface WithEach extends Omit<RequestSpec<never, never>, 'partitions'> {
   readonly version?: string | undefined;
 }
 
-/** @throws ConfigError if a listing with parents has what it cannot have. */
+/** @throws ConfigError if a listing with parents has an option that `each` excludes, or lacks a version. */
 export function checkEach(definition: WithEach, fault: (option: string, what: string) => ConfigError): void {
   const { version, params, offset, rowsIdentity, each, query, body, headers, partitions, fields } = definition;
-  // What templates say is part of the plan.
+  // Templates need no version, since they are part of the plan.
   const parts = Object.entries({ query, body, headers, partitions, fields });
   const [made] = parts.find(([, part]) => typeof part === 'function') ?? (each?.fields ? [] : ['params of rowOf()']);
   if (made !== undefined && !version)

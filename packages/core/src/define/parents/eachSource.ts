@@ -68,7 +68,7 @@ export function eachSource<Row extends object, In extends object, Params extends
   );
 }
 
-/** @throws ConfigError if a source can't be parents. `defineApi` refuses what its definitions show. */
+/** @throws ConfigError if rows of the source can't be parents. `defineApi` has checked the definitions only. */
 function requireParents(name: string, source: Source<unknown> | undefined): Source<unknown> {
   if (!source) throw new ConfigError(`${name} has parents, so it needs an API that has their source: use defineApi.`);
   const { info } = source;
@@ -77,7 +77,7 @@ function requireParents(name: string, source: Source<unknown> | undefined): Sour
   return source;
 }
 
-/** What does not depend on a parent. Functions are not visible: the version stands for them. */
+/** The parts of requests that do not depend on a parent. Functions can't be compared: the version stands for them. */
 function collectFixedParts<Params, Values>({
   path,
   query,

@@ -27,13 +27,13 @@ export interface ParentRules<Row, Params extends object> {
   readonly parents: Source<unknown>;
   /** The parameters for a parent. */
   readonly paramsOf: (parent: object) => object;
-  /** @throws ConfigError if the definition names a parameter that is not one of these. */
+  /** @throws ConfigError if the definition names a parameter that is not among `names`. */
   readonly requireNames: (names: readonly string[]) => void;
-  /** The values of the partitions of a parent; `undefined` if it is one. */
+  /** The values of the partitions of a parent; `undefined` if the parent is one partition. */
   readonly valuesOf: (params: Params) => readonly object[] | undefined;
-  /** The plan of a parent's partitions. @throws ConfigError if a request can't be sent, or is that of two of them. */
+  /** The plan of a parent's partitions. @throws ConfigError if a request can't be sent or two are the same. */
   readonly planOf: (params: Params, values: readonly object[] | undefined) => ListingPlan;
-  /** Each parent's listing may be walked in windows. */
+  /** The increment of the listings, which may divide each parent's listing into windows. */
   readonly increment: IncrementalPaging | undefined;
   readonly clock: Pick<Clock, 'now'>;
   readonly fetch: (plan: ListingPlan, page: PageRequest) => Promise<UndecodedPage<Row>>;
@@ -47,15 +47,15 @@ interface OpenParent {
   readonly window: WalkedWindow | undefined;
   /** The windows of the same parent that have not ended, in their order. */
   readonly unfinished: Set<number>;
-  /** Absent if it stands for rows that are missing. */
+  /** Absent if the parent stands for missing rows. */
   readonly plan: ListingPlan | undefined;
 }
 
 /**
- * The parents of one walk. A partition is a parent's index in the order in which they were found, which the log keeps.
+ * The parents of one walk. Partitions are numbered in the order in which their parents were found, which the log keeps.
  *
  * It requests a page of parents only when the walk needs more, and forgets a parent's parameters when its listing ends.
- * So it holds a page of parents and the walk's window, and the keys of all.
+ * So it holds one page of parents, those that the walk has begun, and the keys of all parents.
  */
 export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
   known = 0;
@@ -63,20 +63,20 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
   readonly #rules: ParentRules<Row, Params>;
   readonly #start: WalkOptions;
   readonly #log: StateLog | undefined;
-  /** Of the parents' own listing; absent if they are not compared. */
+  /** The keys of the parents' own listing; absent if they are not compared. */
   readonly #keys: ListedKeys | undefined;
   /** The hash of each parent's parameters, by the path of its keys as JSON. */
   readonly #paths = new Map<string, string>();
   /** The hashes of the parents' first requests. */
   readonly #requested = new Set<string>();
   readonly #doubts = new Set<string>();
-  /** The parameters that any parent has. */
+  /** The names of all parameters of parents. */
   readonly #names = new Set<string>();
   /** The parents whose listings may have more pages, by partition. */
   readonly #open = new Map<number, OpenParent>();
   readonly #steps = this.#find();
   #pages: PullIterator<Page<unknown>> | undefined;
-  /** When the export began (wall time in ms): a run that resumes has the same windows. */
+  /** When the export began (wall time in ms), so that a resumed run has the same windows. */
   #began: number | undefined;
   #isClosed = false;
   /** The log has a record of this export. */
@@ -94,7 +94,7 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
     this.isComplete = done;
   }
 
-  /** What moves out of a window while it is walked gets into one that ends after the beginning of the walk. */
+  /** Windows that end after the walk's beginning wait for earlier ones: rows that change meanwhile move into them. */
   mayBegin(partition: number): boolean {
     const { window, unfinished = [] } = this.#open.get(partition) ?? {};
     const { increment } = this.#rules;
@@ -123,7 +123,7 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
     };
   }
 
-  /** The rows that are wanted of a partition. */
+  /** The rows to request of a partition. */
   #sinceOf({ path, values, window }: OpenParent, partition: number): Since | undefined {
     const { since } = this.#start;
     const own = since?.ofParent?.(markOf(path, values), partition, window) ?? since;
@@ -144,7 +144,7 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
     await this.#keys?.close();
   }
 
-  /** Takes the parents of the log first, then requests more: a page with each step. */
+  /** Takes the parents of the log in the first step, then requests a page of parents in each step. */
   async *#find(): AsyncGenerator<void, void, undefined> {
     let reached = await this.#load();
     yield;
@@ -165,12 +165,12 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
     this.#compareTotal(reached);
   }
 
-  /** The walk of the parents, which discovers its own partitions in the same way, and records them one level up. */
+  /** Walks the parents. If they have parents as well, that walk records its partitions one level up. */
   #walkParents(startAt: Position | undefined): PullIterator<Page<unknown>> {
     const { partitionLog, requireTotal, onShort } = this.#start;
     const pages = this.#rules.parents.pages({
       startAt,
-      // The next page of parents is requested when it is needed: what was fetched ahead would not be recorded.
+      // The next page of parents is requested when it is needed: parents fetched ahead would not be recorded.
       prefetch: 0,
       partitionLog: partitionLog && { ...partitionLog, log: (level) => partitionLog.log(level + 1) },
       requireTotal,
@@ -190,7 +190,7 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
       const { runId } = partitionLog;
       for await (const record of this.#log.read()) {
         const page = decodeParents<Params>(record);
-        // Of another export, which has ended: the first record of this one replaces it.
+        // The log is of another export, which has ended: the first record of this export replaces it.
         if (!this.#isBegun && page?.runId !== runId) break;
         if (!page) throw this.#unreadable('has a record that is not one of parents');
         this.#began ??= page.began;
@@ -208,7 +208,7 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
     return reached;
   }
 
-  /** The parents' own listing may lack some: then their rows are missing, too. */
+  /** Compares the parents' own listing with its total: if parents are missing, so are their rows. */
   #compareTotal(reached: Position | undefined): void {
     const { name, parents, warn } = this.#rules;
     const gap = findGap(reached?.totals);
@@ -220,7 +220,7 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
     this.#start.onShort?.(gap);
   }
 
-  /** The parents of a page whose paths are new, each checked for what its requests need. */
+  /** The parents of a page with new paths. Checks that the requests of each can be made. */
   #newParents({ items, isIncomplete, parents: above = [] }: Page<unknown>): readonly Parent<Params>[] {
     const { name, parents, paramsOf, valuesOf, requireNames, planOf } = this.#rules;
     const found: [readonly string[], Json][] = [];
@@ -241,7 +241,7 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
       this.#addNames(params);
       found.push([path, made]);
     }
-    // A partition as well, so that a run that resumes knows of it.
+    // Missing parents are a partition as well, so that a resumed run knows of them.
     if (isIncomplete) found.push([above, null]);
     return decodeParentList<Params>(found).flatMap((parent): readonly Parent<Params>[] => {
       const [path, params] = parent;
@@ -264,7 +264,7 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
     });
   }
 
-  /** Warns once of each: the rows of a parent may have changed meanwhile. */
+  /** Warns once of each kind. It is not an error, since the rows of a parent may have changed meanwhile. */
   #doubt(what: 'left out' | 'twice', path: readonly string[]): void {
     if (this.#doubts.has(what)) return;
     this.#doubts.add(what);
@@ -285,7 +285,7 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
     return since?.beginOf?.(markOf(path, values)) ?? since?.from ?? increment.begin;
   }
 
-  /** Durable before the first request of their listings, so that a position never refers to an unknown parent. */
+  /** Makes parents durable before their listings are requested, so that positions never refer to an unknown parent. */
   async #record(page: ParentPage<Params>): Promise<void> {
     const log = this.#log;
     if (!log || !this.#start.partitionLog) return;
@@ -322,7 +322,7 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
     }
   }
 
-  /** The windows of the next partitions; one without a window if there are none. */
+  /** The windows of a parent's partitions; without windows, the parent is one partition. */
   #windowsFrom(from: string | undefined): readonly (WalkedWindow | undefined)[] {
     const { increment } = this.#rules;
     if (!increment?.windows || from === undefined || this.#began === undefined) return [undefined];
@@ -336,7 +336,7 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
     for (const name of Object.keys(params)) this.#names.add(name);
   }
 
-  /** A key that is too long to be searched for secrets is not shown, as its beginning might end with half of one. */
+  /** Names a parent. Omits keys that are too long to search for secrets: a cut key might end with half of a secret. */
   #textOf(path: readonly string[], { values, window }: Partial<OpenParent> = {}): string {
     const { parents, isSecret } = this.#rules;
     const keys = path.map((key) =>
@@ -350,7 +350,7 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
     return `${isShown ? keys.join(' > ') : 'a row'} of ${parents.info.name}${part && ` (${part})`}`;
   }
 
-  /** An error of the parents' walk, without what refers to a partition or a position of theirs. */
+  /** An error of the parents' walk, without the partition and position, which belong to that walk. */
   #located(error: unknown): unknown {
     if (!SluiceError.is(error)) return error;
     delete error.position;
@@ -382,10 +382,10 @@ function withParent(error: SluiceError, parent: string): SluiceError {
   return Object.assign(error, { details: { ...error.details, parent } });
 }
 
-/** What a mark belongs to: the path, and the partition's values if a row has several partitions. */
+/** Identifies the mark of a partition: by its path, and by its values if a row has several partitions. */
 function markOf(path: readonly string[], values: object | undefined): readonly string[] {
   return values ? [...path, JSON.stringify(values)] : path;
 }
 
-/** The only page of a partition that stands for rows that are missing. */
+/** The only page of a partition that stands for missing rows. */
 const missingRows = { received: [], decode: () => [], next: 'end', isIncomplete: true } as const;

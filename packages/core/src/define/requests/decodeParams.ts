@@ -23,7 +23,7 @@ interface ParamCheck<Out> {
 }
 
 /**
- * Validates the parameters of a source with its schema. Without one, only the compiler checks them.
+ * Validates the parameters of a source with its schema. Without a schema, only the compiler checks them.
  *
  * @throws ConfigError if a parameter is unknown or refused by the schema: the API itself may ignore unknown ones.
  */
@@ -56,7 +56,7 @@ function resultOf<Out>(
 }
 
 /**
- * The parameters of a schema; `undefined` if the library cannot tell, or the schema accepts others as well.
+ * The parameters of a schema; `undefined` if the library cannot list them, or the schema accepts others as well.
  *
  * @see https://standardschema.dev/json-schema
  */
@@ -78,7 +78,7 @@ export function describeParams(schema: StandardSchema): readonly ParamDescriptio
   });
 }
 
-/** Not every library or schema can be represented as JSON Schema. */
+/** `undefined` if the library or the schema does not support JSON Schema. */
 function jsonSchemaOf(schema: StandardSchema): unknown {
   const standard = schema['~standard'] as { readonly jsonSchema?: { input?: (options: object) => unknown } };
   try {

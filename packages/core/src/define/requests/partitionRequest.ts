@@ -19,7 +19,7 @@ export interface PartitionRequest {
   readonly fields: Json | undefined;
 }
 
-/** Makes the requests of a listing from parameters. @throws ConfigError, later, if one can't be sent. */
+/** Makes the requests of a listing from parameters. @throws ConfigError, later, if a request can't be sent. */
 export function requestMaker<Params, Values>(
   spec: RequestSpec<Params, Values>,
   given: { readonly name: string; readonly baseUrl: string },
@@ -85,7 +85,7 @@ function makeFields<Params, Values>(
   return frozenJson(JSON.parse(JSON.stringify(definedJson(made, place))), place);
 }
 
-/** Copies headers. @throws ConfigError if one cannot be sent. */
+/** Copies headers. @throws ConfigError if a header can't be sent. */
 function copyHeaders(
   name: string,
   headers: Readonly<Record<string, unknown>>,

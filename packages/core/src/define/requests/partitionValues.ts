@@ -11,9 +11,9 @@ interface Given<Params> {
 }
 
 /**
- * The values of each partition of a listing, as plain JSON, in order; `undefined` if it is not partitioned.
+ * The values of each partition of a listing, as plain JSON, in order; `undefined` if the listing is not partitioned.
  *
- * @throws ConfigError if values are no object, or have the name of a parameter that is given.
+ * @throws ConfigError if values are not an object, or have the name of a parameter that is given.
  */
 export function listPartitionValues<Params extends object, Values>(
   { partitions }: Pick<RequestSpec<Params, Values>, 'partitions'>,
@@ -44,7 +44,7 @@ export function checkPartitionTable(partitions: unknown, fault: (option: string,
       throw fault('partitions', `${param} must be a list of at least one value`);
 }
 
-/** All combinations, in which the first name varies slowest. */
+/** All combinations of the values in a table; the first name varies slowest. */
 function combinationsOf(table: object): readonly object[] {
   return Object.entries<unknown>({ ...table }).reduce<readonly object[]>(
     (all, [name, values]) =>

@@ -17,27 +17,26 @@ export interface QueryPlace {
 }
 
 export interface BodyPlace {
-  /** A path in the body, e.g. `variables.after`. Objects and lists on the way are made. */
+  /** A path in the body, e.g. `variables.after`. Missing objects and lists of the path are created. */
   readonly into: string;
   readonly param?: undefined;
   readonly header?: undefined;
 }
 
 export interface HeaderPlace {
-  /** A header, e.g. `x-page`. Not one of the credentials, of the connection, or of the format and its encoding. */
+  /** A header, e.g. `x-page`. Not a header of the credentials, the connection, the format or its encoding. */
   readonly header: string;
   readonly param?: undefined;
   readonly into?: undefined;
 }
 
-/** No place. */
 export interface NoPlace {
   readonly param?: undefined;
   readonly into?: undefined;
   readonly header?: undefined;
 }
 
-/** The names of what is set in a request, so that nothing else sets it. */
+/** The names of parameters, body fields and headers that are set in a request, so that nothing else sets them. */
 export type Places = Required<Pick<Paging, 'params' | 'fields' | 'headers'>>;
 
 export function joinPlaces(all: readonly (Partial<Places> | undefined)[]): Places {
@@ -52,9 +51,9 @@ export function joinPlaces(all: readonly (Partial<Places> | undefined)[]): Place
 export interface Placing {
   readonly identity: Readonly<Record<string, string>>;
   readonly sets: Places;
-  /** What the request of a definition has there. Default: nothing. */
+  /** The value that a definition's request has in this place. Default: none. */
   readonly find?: (request: PageAddress) => Json | undefined;
-  /** A copy of the request with the value. @throws ConfigError if a header can't have it. */
+  /** Returns a copy of the request with the value. @throws ConfigError if a header can't have the value. */
   readonly put: (request: PageAddress, value: PlacedValue) => PageAddress;
 }
 
@@ -66,10 +65,10 @@ interface PlaceOptions {
 
 type PlacedValue = string | number | boolean | ExactNumber;
 
-/** What a place is, for the options of a paging. */
+/** The kinds of the options of a place. */
 export const placeKinds = { param: 'text?', into: 'text?', header: 'text?' } as const;
 
-/** @throws ConfigError if the place is invalid, or not exactly one. */
+/** @throws ConfigError if the place is invalid, or there is not exactly one. */
 export function parsePlace({ param, into, header }: PlaceOptions): Placing {
   const [place, ...more] = [
     param === undefined ? undefined : queryPlacing(param),
@@ -110,7 +109,7 @@ function bodyPlacing(into: string): Placing {
   };
 }
 
-/** Those that the credentials, the transport, or its stored pages set. */
+/** Headers that the credentials, the transport or stored pages set. */
 const takenHeaders =
   /^(authorization|proxy-authorization|cookie|x-api-key|accept|accept-encoding|content-type|content-encoding|range|if-.*|idempotency-key)$/i;
 
@@ -137,7 +136,7 @@ function headerPlacing(header: string): Placing {
 }
 
 /**
- * @param mayHave whether a value may stay, since the other one is put into it
+ * @param mayHave whether a value may stay there, because the new value is put into it
  *
  * @throws ConfigError unless a value can be put at `path` without replacing one. `null` is a placeholder.
  */
@@ -157,7 +156,7 @@ export function checkFree(name: string, body: Json | undefined, path: string, ma
     throw new ConfigError(`${name} sets ${path} in its body twice. Leave it out, or give null.`, { path });
 }
 
-/** Copies only what is on the way: the rest of a frozen body can be shared. */
+/** Copies only the parts on the path. The copy shares all other parts of the frozen body. */
 function withValue(document: Json | undefined, [step, ...rest]: readonly PathStep[], value: Json): Json {
   if (!step) return value;
   const part = withValue(partOf(document, step), rest, value);

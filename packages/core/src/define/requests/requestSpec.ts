@@ -6,7 +6,7 @@ import type { Json } from '../../json.js';
 import type { Paging } from '../pages/paging.js';
 import { joinPlaces, parsePlace, type Places, type RequestPlace } from './requestPlace.js';
 
-/** Page size of a listing, in rows, and where a request has it, e.g. in `param: 'limit'` or `into: 'variables.first'`. */
+/** Page size of a listing, in rows, and its place in a request, e.g. `param: 'limit'` or `into: 'variables.first'`. */
 export type PageSize = RequestPlace & {
   /** Default rows per page. */
   readonly default: number;
@@ -25,58 +25,59 @@ export interface RequestSpec<Params, Values = object> {
    */
   readonly path: string;
   /**
-   * The query of every request. A text that is only `{x}`, here and in `headers` and `body`, is the parameter `x`; one
-   * without a value is left out. Default: none.
+   * The query of every request. A text that is only `{x}`, here and in `headers` and `body`, stands for the parameter
+   * `x`, and is left out if the parameter has no value. Default: none.
    */
   readonly query?: Query | ((params: Params & NoInfer<Values>) => Query);
   /** Default `GET`. A listing only reads, so a `POST` is retried like a `GET`. */
   readonly method?: 'GET' | 'POST';
   /**
-   * The body of every request, which is sent as JSON, with `method: 'POST'`. Default: none. Functions, here
-   * and in `query` and `headers`, are called once per partition before the walk, and with more than a thousand partitions
-   * again when theirs begins: the same parameters must give the same. Leave optional fields out: `undefined` in a body is refused.
+   * The body of every request, which is sent as JSON, with `method: 'POST'`. Default: none. Functions, here and in
+   * `query` and `headers`, are called once per partition before the walk, and with more than a thousand partitions
+   * again when the partition begins: equal parameters must give equal results. Leave optional fields out: a body
+   * can't have `undefined`.
    */
   readonly body?: Json | ((params: Params & NoInfer<Values>) => Json);
   /**
-   * How a body is encoded: `json` (the default), or `form`, as application/x-www-form-urlencoded: an object of texts,
-   * numbers, booleans and lists of them, encoded as a query is.
+   * How a body is encoded: `json` (the default), or `form` (application/x-www-form-urlencoded): an object of texts,
+   * numbers, booleans and lists of them, encoded like a query.
    */
   readonly bodyType?: BodyType;
   /** Headers of every request. Not for secrets: links and hooks see them. Default: none. */
   readonly headers?: HeaderFields | ((params: Params & NoInfer<Values>) => HeaderFields);
   /**
-   * `false` if each page can be requested only once, e.g. because a response consumes its scroll id. A request for a
-   * further page is then not retried once it was sent: an export with state walks the partition again from its
-   * beginning, and so does one that resumes. Default `true`.
+   * `false` if each page can be requested only once, e.g. because a response consumes its scroll id. Then a request for
+   * a later page is not retried once it was sent: an export with state walks the partition again from its beginning,
+   * also when it resumes. Default `true`.
    */
   readonly isRepeatable?: boolean;
   /**
    * The partitions of the plan, `concurrency` of them walked in parallel: values of parameters, which templates and
-   * functions get like the given ones. A table such as `{ region: ['eu', 'us'] }` has all combinations, the first name
-   * varying slowest; a function makes them of the parameters. It is called once per source, or once per parent with
-   * `each`; `warn` reports a warning to observers of the client. A name that is also given, and a request that two
-   * partitions would make, are errors. Default: one partition.
+   * functions get like given parameters. A table such as `{ region: ['eu', 'us'] }` stands for all combinations, the
+   * first name varying slowest; a function makes the values from the parameters. It is called once per source, or once
+   * per parent with `each`; `warn` reports a warning to observers of the client. It is an error if a name is also
+   * given, or two partitions would make the same request. Default: one partition.
    */
   readonly partitions?:
     PartitionTable<Values> | ((params: Params, warn: (message: string) => void) => readonly Values[]);
   /**
-   * Parameters of `partitions` for a walk with a concurrency, e.g. how many ids a request has, so that there are enough
-   * partitions; at 1, those that `partitions` has by default. `rate`: requests per second that the API's limits allow,
-   * `Infinity` without any. Exports, polls and watches take what is not given from it.
-   * An export keeps it, so it resumes with the same partitions at any concurrency. Default: there is one plan.
+   * Returns parameters of `partitions` for a walk with a concurrency, e.g. how many ids a request has, so that there
+   * are enough partitions; at 1, the defaults of `partitions`. `rate`: requests per second that the API's limits allow,
+   * `Infinity` without any. Exports, polls and watches use these where no parameter is given. An export stores them, so
+   * it resumes with the same partitions at any concurrency. Default: there is one plan.
    */
   readonly fit?: (params: Params, concurrency: number, rate: number) => Readonly<Record<string, Json>>;
   /**
-   * Fields that each row gets before `schema` or `decode` sees it: a text `{x}` is the parameter `x`, also one of the
-   * partition's values or of the parent. A function needs a `version`. Default: none.
+   * Fields that each row gets before `schema` or `decode` sees it: a text `{x}` stands for the parameter `x`, including
+   * the values of the partition and the parent. A function needs a `version`. Default: none.
    */
   readonly fields?:
     Readonly<Record<string, Json>> | ((params: Params & NoInfer<Values>) => Readonly<Record<string, Json>>);
   /** The row at which each partition starts. Default 0. */
   readonly offset?: (params: Params) => number;
   /**
-   * What determines the rows for a watch's state, if not `query` and `partitions`, e.g. if the order of groups does not
-   * matter. Then the state stays valid.
+   * Determines the rows of a watch's state instead of `query` and `partitions`, e.g. if the order of groups does not
+   * matter: the state then stays valid when these change.
    */
   readonly rowsIdentity?: (params: Params) => Json;
   readonly pageSize?: PageSize;
@@ -86,7 +87,7 @@ export interface RequestSpec<Params, Values = object> {
 /** The values of each parameter. */
 export type PartitionTable<Values> = { readonly [Name in keyof Values]: readonly Values[Name][] };
 
-/** What these options must be. */
+/** The kinds of these options. */
 export const requestSpecKinds = {
   path: 'text',
   query: 'an object or a function?',
@@ -122,7 +123,7 @@ export function choosePageSize(
   return size;
 }
 
-/** What a definition must not set itself, since its page size and its paging do. */
+/** The places that page size and paging set, so that a definition must not set them itself. */
 export function listPlaces({ pageSize, paging }: Pick<RequestSpec<never>, 'pageSize' | 'paging'>): Places {
   return joinPlaces([pageSize && parsePlace(pageSize).sets, paging]);
 }

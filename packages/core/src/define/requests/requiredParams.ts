@@ -12,8 +12,9 @@ interface Making {
 /**
  * Calls a function of a definition with the parameters.
  *
- * An optional parameter may be missing, as long as nothing is made of it: `id:undefined` may even be found. So the names that the function reads without finding a value are recorded, nested ones as well. If
- * the result has such a flaw, and has fewer with a value in place of one of them, that is the parameter it needs.
+ * An optional parameter may be missing, unless the function makes a flawed result of it, such as `id:undefined`, which
+ * an API may even find. So the names that the function reads without finding a value are recorded, including nested
+ * ones. If the result has flaws, and fewer with a value for one of these names, that parameter is needed.
  *
  * @param make called again if its result has flaws, so it must not have effects
  *
@@ -41,7 +42,7 @@ export function withParams<Params, Made>(make: (params: Params) => Made, params:
       }),
     );
   } catch (error) {
-    // E.g. of `id.trim()`. An error that the definition throws on purpose says more than we can.
+    // The missing parameter made it throw, e.g. `id.trim()`. An error that a definition throws on purpose says more.
     if (missing.size === 0 || SluiceError.is(error)) throw error;
     refuse(Infinity);
     throw needed(making.name, [...missing].join(', '), making.what);
@@ -50,14 +51,13 @@ export function withParams<Params, Made>(make: (params: Params) => Made, params:
   return made;
 }
 
-/** In place of a missing parameter: a text without a flaw, which hides none beside it. */
+/** A text in place of a missing parameter: it is not a flaw, and does not hide flaws next to it. */
 const probe = '-probe-';
 
 /**
  * A view of plain objects and lists.
  *
- * @param onMissing called with the name of each value that is read and missing, e.g. `order.id`; returns what to read
- * instead
+ * @param onMissing called with the name of each missing value that is read, e.g. `order.id`; returns a replacement
  */
 function recordMissing<T>(value: T, onMissing: (param: string) => string | undefined, path = ''): T {
   if (!isPlain(value) && !isList(value)) return value;
@@ -74,9 +74,9 @@ function recordMissing<T>(value: T, onMissing: (param: string) => string | undef
   });
 }
 
-/** The number of places in a result that look like made of a missing parameter. */
+/** The number of places in a result that seem to be made from a missing parameter. */
 function countFlaws(made: unknown, making: Making): number {
-  // JSON would leave out the field. So does a query, which is how it expresses optional parameters.
+  // JSON would leave the field out. A query does so as well, but on purpose: it expresses an optional parameter.
   if (made === undefined) return making.what === 'body' ? 1 : 0;
   if (typeof made === 'string') return made.match(/\bundefined\b/g)?.length ?? 0;
   if (!isList(made) && !isPlain(made)) return 0;

@@ -12,8 +12,8 @@ export type PathNames<Path> = string extends Path
     : never;
 
 /**
- * The names of the texts in a value that are only a name in braces, e.g. `state` of `{ state: '{state}' }`; none of a
- * function, or if the compiler does not know the value.
+ * The names in those texts of a value that are only a name in braces, e.g. `state` of `{ state: '{state}' }`; none for
+ * a function, or if the compiler does not know the value.
  */
 export type ValueNames<Value> = [Json] extends [Value] ? never : NamesOf<Value>;
 
@@ -31,16 +31,16 @@ type NamesOf<Value> = Value extends `{${infer Name}}`
           : { [Key in keyof Value]-?: ValueNames<Value[Key]> }[keyof Value]
         : never;
 
-/** GraphQL and JSON have braces, too. */
+/** Characters that names do not have: texts of GraphQL and JSON have braces as well. */
 type OfNoName = '"' | ' ' | '\n' | '{' | '}' | ':' | ',' | '.' | '-' | '(';
 
-/** What a path can have, and what a query can. */
+/** Values that a path can have, and values that a query can have. */
 type PathValue = string | number | ExactNumber;
 type SentValue = PathValue | boolean | readonly string[];
 
 /**
- * What callers give: the input of a schema or of a parent's parameters. `never` stands for neither; then it is what
- * functions take and templates name.
+ * The parameters that callers give: the input of a schema or of a parent's parameters. Without both, `In` is `never`,
+ * and callers give the parameters that functions take and templates name.
  */
 export type AskedParams<In, Params, Path, Values, Partitions = object> = [In] extends [never]
   ? Params &
@@ -72,7 +72,7 @@ type UnknownNames<Names extends string, Params, Value> = [
 const inPath = /\{(\+?)(\w+)\}/g;
 const wholeValue = /^\{([A-Za-z_]\w*)\}$/;
 
-/** The parameters of a path. @throws ConfigError if it is not a template. */
+/** The parameters of a path. @throws ConfigError if the path is not a template. */
 export function listPathNames(path: string): readonly string[] {
   const rest = path.replace(inPath, '');
   if (!/^\/[^?#{}]*$/.test(rest))
@@ -83,18 +83,18 @@ export function listPathNames(path: string): readonly string[] {
   return [...path.matchAll(inPath)].map(([, , name = '']) => name);
 }
 
-/** The parameters of a query, headers or a body. A function has none. */
+/** The parameters that a query, headers or a body names; none for a function. */
 export function listValueNames(value: unknown): readonly string[] {
   if (typeof value === 'string') return wholeValue.exec(value)?.slice(1) ?? [];
   return isList(value) || isPlain(value) ? Object.values(value).flatMap(listValueNames) : [];
 }
 
 /**
- * Expands a path (RFC 6570): `{x}` encodes all characters but unreserved ones, `{+x}` keeps slashes. Values are data, so
- * that a `%` in them is always encoded.
+ * Expands a path (RFC 6570): `{x}` encodes all characters but unreserved ones, `{+x}` keeps slashes. Values are data,
+ * so a `%` in them is always encoded.
  *
- * @throws ConfigError with the parameter's name if it has no value, or one that could lead to another address. It
- * does not quote the value.
+ * @throws ConfigError with the parameter's name if it has no value, or a value that could lead to another address. The
+ * error does not quote the value.
  */
 export function fillPath(path: string, params: unknown, { name, baseUrl }: { name: string; baseUrl: string }): string {
   const filled = path.replace(inPath, (_, plus: string, param: string) => {
@@ -119,7 +119,7 @@ export function fillPath(path: string, params: unknown, { name, baseUrl }: { nam
   return filled;
 }
 
-/** All but the unreserved characters of RFC 3986, which JavaScript's own function leaves some more of. */
+/** Encodes all but the unreserved characters of RFC 3986. JavaScript's own function leaves some more characters. */
 function encode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
@@ -134,10 +134,10 @@ interface Filling {
 }
 
 /**
- * A copy of a value in which each text that is only `{name}` is the parameter of that name, of any kind. A field whose
- * parameter has no value is left out.
+ * Copies a value, and replaces each text that is only `{name}` by the parameter of that name, of any kind. A field
+ * whose parameter has no value is left out.
  *
- * @throws ConfigError with the name if an item of a list has no value.
+ * @throws ConfigError with the parameter's name if an item of a list has no value.
  */
 export function fillValues(value: unknown, params: unknown, filling: Filling): unknown {
   if (typeof value === 'string') {
@@ -153,7 +153,7 @@ export function fillValues(value: unknown, params: unknown, filling: Filling): u
   return isPlain(value) ? fillFields(value, params, filling) : value;
 }
 
-/** The same for an object. */
+/** `fillValues` for an object. */
 export function fillFields(
   value: Readonly<Record<string, unknown>>,
   params: unknown,
@@ -162,7 +162,7 @@ export function fillFields(
   const filled: [string, unknown][] = [];
   for (const [field, given] of Object.entries(value)) {
     const made = fillValues(given, params, filling);
-    // What the definition itself has as `undefined` is refused where it would be lost.
+    // An `undefined` of the definition itself stays: it is refused later where it would be lost.
     if (made !== undefined || given === undefined) filled.push([field, made]);
   }
   return Object.fromEntries(filled);
@@ -173,10 +173,10 @@ function valueOf(params: unknown, name: string): unknown {
 }
 
 /**
- * @param optional the parameters that may be left out, of a schema, a parent or partitions; absent if that is unknown
+ * @param optional the parameters of a schema, a parent or partitions, which may be left out; absent if unknown
  *
- * @throws ConfigError if a query, headers, a body or fields name a parameter that has no value, and is not one that may
- * be left out; or if a text has a parameter beside others.
+ * @throws ConfigError if a query, headers, a body or fields name a parameter that has no value and is not optional, or
+ * if a text has a parameter next to other text.
  */
 export function requireNamed(
   name: string,
@@ -201,13 +201,13 @@ function listTexts(value: unknown): readonly string[] {
   return isList(value) || isPlain(value) ? Object.values(value).flatMap(listTexts) : [];
 }
 
-/** A parameter that is named inside of a text, which has no other braces: GraphQL and JSON have. */
+/** A parameter that a text names next to other text. Texts with other braces, such as GraphQL and JSON, have none. */
 function namesInside(text: string, known: readonly string[]): string | undefined {
   if (wholeValue.test(text) || /[{}]/.test(text.replace(inPath, ''))) return undefined;
   return Array.from(text.matchAll(inPath), ([, , param = '']) => param).find((param) => known.includes(param));
 }
 
-/** What a request without a parameter's value is refused with. @param known the parameters that there are */
+/** The error of a request for which a parameter has no value. @param known the existing parameters */
 export function needed(
   name: string,
   param: string,

@@ -8,10 +8,10 @@ import { lackFinder, type RowParts } from './rowParts.js';
 import { isResult, asyncSchemaText, type StandardSchema } from '../standardSchema.js';
 
 /**
- * Makes a row of a received value, or refuses it with `read.fault`. Equal values must give equal rows. It is also called
- * with an empty object, or one with only the added `fields`: a row must show more than what it makes of that.
+ * Makes a row of a received value, or refuses it with `read.fault`. Equal values must give equal rows. It is also
+ * called with an empty object, or an object with only the added `fields`: a row must show more than the result of that.
  *
- * @param value also serves later to detect loops, so a decoder that modifies it must always do so in the same way
+ * @param value also used later to detect loops, so a decoder that modifies it must always do so in the same way
  * @param path the row's place in the document, e.g. `data.items[3]`
  */
 export type DecodeRow<Row> = (value: unknown, path: string, read: DocumentReader) => Row;
@@ -22,9 +22,9 @@ export interface RowMaking<Row> {
   readonly decode?: DecodeRow<Row> | undefined;
 }
 
-/** Where rows were received. */
+/** Where a response has the received rows. */
 interface RowsPlace {
-  /** The place of their list. */
+  /** The place of the rows' list. */
   readonly path: string;
   readonly read: DocumentReader;
   /** Added to each row before it is made. */
@@ -36,7 +36,7 @@ export interface RowDecoder<Row> {
   /**
    * Makes all rows of a response.
    *
-   * @param quote shortens and redacts what the API says in the place of a row
+   * @param quote shortens and redacts a message that the API sends in place of a row
    *
    * @throws DecodeError for the first value that is not a row
    */
@@ -76,12 +76,12 @@ export function rowDecoder<Row>({
             );
           rows.push(row);
         }
-        // The very list, unless it was changed.
+        // Returns the received list itself, unless rows were changed.
         return isMade || fields ? rows : (received as readonly Row[]);
       } catch (error) {
         const value = received[rows.length];
         const fault = thrownFault(error, `${path}[${rows.length}]`, value, read);
-        // What may be a row, with other names than its columns or not, is not quoted: it may be private.
+        // A value that may be a row, even with other field names, is not quoted: it may be private.
         const isOther = lack !== undefined || (!mayBeRow(value) && (!isMade || received.some(mayBeRow)));
         const said = isOther ? documentMessages(value) : mayBeRow(value) ? '' : documentErrors(value, false);
         if (said !== '') amend(fault, `It says: "${quote(said)}".`);
@@ -108,7 +108,7 @@ function withFields(value: unknown, fields: object | undefined): unknown {
 
 const shownNames = 5;
 
-/** The names of what a value has, and never their values. */
+/** Describes a value by the names of its fields, never by their values. */
 function contentOf(value: unknown): string {
   if (!isRecord(value)) return `is ${kindOf(value)}`;
   const names = Object.keys(value);

@@ -1,15 +1,15 @@
 import { isList, isRecord } from '../../values.js';
 
-/** Fields in which a document says what went wrong. A title or a description may be one of a row. */
+/** Fields in which a document reports an error. A title or a description is not among them: rows may have these. */
 const sayingFields = /^(err|errors?|errmsg|error[_A-Z]\w*|messages?|msg|details?|reason|fault\w*|warnings?)$/i;
-/** Those that say it also within any object, e.g. `data.error`; in `meta`, all do. */
+/** Fields that report an error within any object, e.g. `data.error`; in `meta`, all of them do. */
 const errorFields = /^(err|fault)/i;
-/** Others, within one of these. */
+/** Further fields, within one of these. */
 const furtherFields = /^(code|type|title|name|description|info)$/i;
-/** Those that have nothing else than an error, such as a rate or a number of errors. */
+/** Fields that have nothing but an error, unlike e.g. a rate or a number of errors. */
 const plainErrors =
   /^(err|errors?|errmsg|error[_-]?(message|msg|code|type|text|info|details?|description)|faults?|fault[_-]?\w+)$/i;
-/** And those that say why there are no rows. */
+/** Fields that say why there are no rows. */
 const reasons = /^(messages?|msg|details?|reason)$/i;
 const nothingWrong = /^(0+|200|ok|okay|success\w*|none|no[ _-]?errors?)\W?$/i;
 
@@ -17,7 +17,7 @@ const deepest = 4;
 const maxTexts = 8;
 
 /**
- * What a document without rows says of itself, e.g. `missing_scope` in `{"ok":false,"error":"missing_scope"}`; an empty
+ * The messages of a document without rows, e.g. `missing_scope` in `{"ok":false,"error":"missing_scope"}`; an empty
  * text if it has no such fields.
  */
 export function documentMessages(document: unknown): string {
@@ -25,16 +25,16 @@ export function documentMessages(document: unknown): string {
 }
 
 /**
- * What a document says is wrong: an empty text if nothing is, as in `{"error":null,"errors":[],"message":"OK"}`.
+ * The errors in a document: an empty text if there are none, as in `{"error":null,"errors":[],"message":"OK"}`.
  *
- * @param isAlone whether it has nothing in the place of its rows, so that a message is an error, too
+ * @param isAlone whether the document has nothing in the place of its rows, so that a message is an error as well
  */
 export function documentErrors(document: unknown, isAlone: boolean): string {
   const texts = collectTexts(document, (name) => plainErrors.test(name) || (isAlone && reasons.test(name)));
   return texts.filter((text) => !nothingWrong.test(text)).join(', ');
 }
 
-/** The texts in fields that say something, by their names, of a document and of the objects in it. */
+/** The texts in the fields of a document, and of objects in it, that report something by their names. */
 function collectTexts(document: unknown, isSaying: (name: string) => boolean): readonly string[] {
   const said: string[] = [];
   if (!isRecord(document)) return [];

@@ -6,7 +6,7 @@ import { countIn, isList, isRecord, kindOf } from '../../values.js';
 import type { ReadableResponse, Selector } from './pageResponse.js';
 
 export interface DocumentPath {
-  /** For errors, e.g. `data.items`; empty for the document itself. */
+  /** The path in errors, e.g. `data.items`; empty for the document itself. */
   readonly text: string;
   /**
    * The value; `undefined` only if an optional part is missing.
@@ -14,9 +14,9 @@ export interface DocumentPath {
    * @throws DecodeError with the place of the first missing part.
    */
   readonly find: (document: unknown, read: DocumentReader) => unknown;
-  /** Whether it is the text of a number, or a number beyond 2^53 that is not rounded. Not in a copy of the document. */
+  /** Whether the value is text of a number, or an exact number beyond 2^53. Does not work in a copy of the document. */
   isExactNumber(document: unknown): boolean;
-  /** Whether the document lacks a part of the path, where another one might say `null`. */
+  /** Whether the document lacks a part of the path; `null` is not missing. */
   isMissing(document: unknown): boolean;
 }
 
@@ -32,8 +32,8 @@ const oneStep = /^(?:\.?([^.[\]?]+)|\[(\d+)\]|\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\
 /**
  * Parses a path, to be used for each response: names separated by dots, `[0]` for the first item of a list, and `?`
  * after a part that may be missing or `null`. A name with a dot or a bracket is quoted in brackets, as in RFC 9535. Any
- * other missing part is an error, since a misspelt name would look like an empty listing; so is one that may be missing
- * where the document has the path, or its rest, as one name.
+ * other missing part is an error, since a misspelt name would look like an empty listing. A missing part with `?` is an
+ * error, too, if the document has the path, or its rest, as a single name.
  *
  * @example
  * documentPath('data.items')           // must be there
@@ -75,10 +75,10 @@ export function documentPath(path: string): DocumentPath {
   };
 }
 
-/** Where a document has its rows. */
+/** The path of a document's rows. */
 export interface RowsPath {
   readonly text: string;
-  /** None if an optional part of the path is missing. `items` is the length of the outermost list. @throws DecodeError */
+  /** Finds no rows if an optional part is missing. `items` is the length of the outermost list. @throws DecodeError */
   find(document: unknown, read: DocumentReader, onMissing: OnMissing): Found;
 }
 
@@ -87,7 +87,7 @@ interface Found {
   readonly items: number;
 }
 
-/** Called with the document, or the item of a list at this place, that lacks an optional part. */
+/** Called with the document, or the item of a list and its place, if that lacks an optional part. */
 type OnMissing = (owner: unknown, place: string) => void;
 
 /**
@@ -122,7 +122,7 @@ export function rowsPath(path: string): RowsPath {
 
 const quotedOrItems = /\['(?:[^'\\]|\\.)*'\]|\["(?:[^"\\]|\\.)*"\]|\[\*\]/gs;
 
-/** What the paths, each from the items of the list before, lead to. */
+/** Selects rows by several paths: each path begins at the items of the list that the path before found. */
 function selectRows(
   items: readonly unknown[],
   [path, ...rest]: readonly DocumentPath[],
@@ -151,7 +151,7 @@ function listAt(at: string, value: unknown, read: DocumentReader): readonly unkn
   throw read.fault(at, `it is ${kindOf(value)}, and not a list`);
 }
 
-/** Reads a part of a document, whose paths begin there. */
+/** A reader for a part of a document, with paths that begin at this part. */
 function readerAt(place: string, read: DocumentReader): DocumentReader {
   return { ...read, fault: (path, what, hint) => read.fault(joinPaths(place, path), what, hint) };
 }
@@ -166,7 +166,7 @@ function partOf(value: unknown, { name }: PathStep): unknown {
   return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** The steps of a path. @throws ConfigError if it is not one. */
+/** The steps of a path. @throws ConfigError if the path is invalid. */
 export function parseSteps(path: string): readonly PathStep[] {
   const steps: PathStep[] = [];
   let rest = path;
@@ -190,7 +190,7 @@ function stepText(name: string | number, isFirst: boolean): string {
   return `['${JSON.stringify(name).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}']`;
 }
 
-/** A quoted name. Its escapes are those of JSON, and `\'`. */
+/** Reads a quoted name, with the escapes of JSON and `\'`. */
 function unquote(quoted: string, path: string): string {
   const inner = quoted
     .slice(1, -1)
@@ -227,7 +227,7 @@ function notAPath(path: string): ConfigError {
   );
 }
 
-/** Only own fields: one may be called `constructor`. */
+/** Reads only own fields, since a field may be called `constructor`. */
 function readField(value: unknown, name: string | number, at: string, read: DocumentReader): unknown {
   if (typeof name === 'number') {
     if (!isList(value)) throw read.fault(at, `it is ${kindOf(value)}, and not a list`);
@@ -240,15 +240,15 @@ function readField(value: unknown, name: string | number, at: string, read: Docu
 
 /** A {@link Selector} ready to use, whether a path or a function. */
 export interface Finder {
-  /** The headers that it looks at: none, or unknown if it is a function. */
+  /** The headers that the selector reads: none for a path, unknown for a function. */
   readonly reads: readonly string[] | undefined;
   /** The path for errors; empty for a function. */
   readonly text: string;
   readonly identity: Json;
   find(response: ReadableResponse): unknown;
-  /** Whether what a path finds is the text of a number, or a number beyond 2^53 that is not rounded. */
+  /** Whether a path finds text of a number, or an exact number beyond 2^53. */
   isExactNumber(response: ReadableResponse): boolean;
-  /** Whether the response lacks the path, or the function returns nothing: `null` says more. */
+  /** Whether the response lacks the path, or the function returns `undefined`; `null` is not missing. */
   isMissing(response: ReadableResponse): boolean;
 }
 
@@ -274,10 +274,10 @@ export function finder(where: Selector<unknown>): Finder {
   };
 }
 
-/** A number, or text of digits; `undefined` if a response has none. @throws DecodeError for anything else. */
+/** Reads a number, or text of digits; `undefined` if a response has none. @throws DecodeError for other values. */
 export function readCount(of: 'rows' | 'pages', at: Finder, response: ReadableResponse): number | undefined {
   const value = at.find(response);
-  // APIs that don't count have `null` for a total, and never for a number of pages.
+  // APIs that don't count rows may send `null` as a total, but never as a number of pages.
   if (value === undefined || (value === null && of === 'rows')) return undefined;
   const count = countIn(value);
   if (count !== undefined) return count;

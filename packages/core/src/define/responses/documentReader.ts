@@ -6,10 +6,10 @@ export interface DocumentReader {
   /** @throws DecodeError unless `value` is an object and not an array. */
   record(value: unknown, path: string): Record<string, unknown>;
   /**
-   * An object with at least one of these fields, or with none at all. Only unknown fields mean something else, e.g. an
-   * error sent with status 200.
+   * An object with at least one of these fields, or without any field. An object with only other fields is something
+   * else, e.g. an error sent with status 200.
    *
-   * @throws DecodeError if it is not an object, or has only other fields.
+   * @throws DecodeError if the value is not an object, or has only other fields.
    */
   recordWith(fields: readonly string[], value: unknown, path: string): Record<string, unknown>;
   /** The rows of a field with an array, a single row, `null` or nothing. */
@@ -19,12 +19,12 @@ export interface DocumentReader {
   /**
    * Creates the error for an invalid value. It is not retried, since the same response would come again.
    *
-   * @param hint ends its message. Default: asks for the base URL and the plugin, since it is the API's fault.
+   * @param hint ends the message. Default: asks about the base URL and the plugin, since the API's response is invalid.
    */
   fault(path: string, what: string, hint?: string): DecodeError;
 }
 
-/** The hint for what a function of a definition makes of a response: it may be wrong, or the response. */
+/** The hint for results of a definition's functions: either the function or the response may be wrong. */
 export const doesItFit = 'Does the definition fit the response, and is the base URL right?';
 
 const ofApi = "Is the base URL right, and the API's plugin new enough?";

@@ -2,12 +2,12 @@ import { ConfigError, DecodeError } from '../../errors.js';
 import type { RowKey } from '../../rows/source/definition.js';
 import { inWords, isList } from '../../values.js';
 
-/** What identifies a row: a field, several that do so together, or a function of the row. */
+/** Identifies a row: a field, several fields together, or a function of the row. */
 export type ListingKey<Row> = FieldOf<Row> | readonly [FieldOf<Row>, ...FieldOf<Row>[]] | ((row: Row) => RowKey);
 
 type FieldOf<Row> = keyof Row & string;
 
-/** @throws ConfigError if it is none of these. */
+/** @throws ConfigError if the key is neither of these. */
 export function checkKey(key: unknown, fault: (option: string, what: string) => ConfigError): void {
   if (key === undefined || typeof key === 'function') return;
   const fields: readonly unknown[] = isList(key) ? key : [key];
@@ -20,7 +20,7 @@ export function keyFields<Row>(key: ListingKey<Row> | undefined): readonly strin
   return key === undefined || typeof key === 'function' ? [] : typeof key === 'string' ? [key] : key;
 }
 
-/** The function that returns a row's key. Of several fields, it is a list as JSON, so that no two keys can be the same text. */
+/** The function that returns a row's key. Several fields become a JSON list, so that different keys differ as text. */
 export function keyFunction<Row extends object>(
   key: ListingKey<Row> | undefined,
   source: string,
@@ -31,7 +31,7 @@ export function keyFunction<Row extends object>(
     JSON.stringify(key.map((field) => String(readField(row, field, { source, use: 'a part of its key' }))));
 }
 
-/** @param about the source of the row, and what the value is for, in errors. @throws DecodeError unless it is text or a whole number. */
+/** @param about the row's source and the value's use, for errors. @throws DecodeError unless text or an integer. */
 export function readField(
   row: object,
   field: string,

@@ -5,24 +5,24 @@ import { isList, isRecord, kindOf } from '../../values.js';
 /** Options of {@link graphqlErrors}. */
 export interface GraphqlErrorOptions {
   /**
-   * Accepts the rows of a response that has errors beside its `data`, except those in whose place there is `null`. The
-   * walk is then incomplete: a watch concludes no removals from it, and the client emits a warning. Default `false`.
+   * Accepts a response with both `data` and errors, without the rows that are `null`. Then the walk is incomplete: a
+   * watch concludes no removals from it, and the client emits a warning. Default `false`.
    */
   readonly allowPartial?: boolean;
 }
 
-/** What a response with errors means. */
+/** The meaning of a response with errors. */
 export interface GraphqlMeaning {
   readonly kind: 'rate-limited' | 'partial' | 'retry' | 'final';
   readonly message: string;
 }
 
 /**
- * Finds the errors of GraphQL, mostly with status 200, for `responses`: one whose `errors` are not empty fails.
+ * Finds the errors of GraphQL, mostly with status 200, for `responses`: a response with a non-empty `errors` fails.
  *
- * The codes are those of common servers, in `extensions.code` or `type`. `THROTTLED`, `RATE_LIMITED` and the like pause
- * the API like a 429, also with `allowPartial`. `INTERNAL_SERVER_ERROR`, `SERVICE_UNAVAILABLE` and `TIMEOUT` are retried
- * like a 503. Any other error is final.
+ * It knows the codes of common servers, in `extensions.code` or `type`. `THROTTLED`, `RATE_LIMITED` and the like pause
+ * the API like a 429, also with `allowPartial`. `INTERNAL_SERVER_ERROR`, `SERVICE_UNAVAILABLE` and `TIMEOUT` are
+ * retried like a 503. Any other error is final.
  *
  * @example
  * listing({
@@ -52,7 +52,7 @@ export function graphqlErrors(
   };
 }
 
-/** Errors whose codes are read. A server may send one for each row. */
+/** How many errors are read. A server may send one for each row. */
 const maxErrors = 1_000;
 
 const limits = new Set(['THROTTLED', 'RATELIMITED', 'RATELIMIT', 'RATELIMITEXCEEDED', 'TOOMANYREQUESTS']);
@@ -64,7 +64,7 @@ function classifyErrors(codes: readonly string[], isPartial: boolean): GraphqlMe
   return codes.length > 0 && codes.every((code) => temporary.has(code)) ? 'retry' : 'final';
 }
 
-/** Without case and separators, which differ between servers. */
+/** The code of an error, without case and separators, which differ between servers. */
 function readCode(error: unknown): string {
   if (!isRecord(error)) return '';
   const { extensions, type } = error;

@@ -12,9 +12,9 @@ interface IssueText {
 const longestText = 200;
 const longestMessage = 10_000;
 const maxLeaves = 2000;
-/** Shorter values are not secrets, and occur in any sentence. */
+/** Shorter values do not count as quoted: they are not secrets, and occur in any sentence. */
 const shortestQuote = 4;
-/** Messages may quote a value only partly, from its beginning. */
+/** This many first characters count as a quote, since messages may quote only the beginning of a value. */
 const quotedLength = 8;
 
 /** Describes the first issue of a value, without quoting the value. */

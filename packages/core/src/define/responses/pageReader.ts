@@ -18,12 +18,12 @@ import type { Paging } from '../pages/paging.js';
 import type { RowParts } from './rowParts.js';
 import { type EndSpec, endsAt, pageHash, PageSizes, type Until } from '../pages/until.js';
 
-/** Rows that a function found, and where in the body their list is. */
+/** Rows that a function found, and the place of their list in the body. */
 export interface FoundRows {
   readonly rows: readonly unknown[];
   /**
-   * The path of their list, e.g. `data.items`, or `data.items?` if it may be missing where there are no rows. A page is
-   * the last one if that list is empty. If it is not a list, e.g. `null` or an object, the length of `rows` counts.
+   * The path of the rows' list, e.g. `data.items`, or `data.items?` if it may be missing without rows. A page with an
+   * empty list is the last one. If the value is not a list, e.g. `null` or an object, the length of `rows` counts.
    */
   readonly at: string;
 }
@@ -31,16 +31,17 @@ export interface FoundRows {
 /** Where a response has its rows, their total and the next page. */
 export interface ResponseSpec<Row> extends RowMaking<Row> {
   /**
-   * The path of the list of rows; empty text is the document itself. It must exist, unless the path allows otherwise
-   * with `?` and the document has no error in its place. With `[*]` it selects a row in each item of a list, e.g. `items[*].node` or `groups[*].members[*]`; whether
-   * a page was full or the last one is judged by the outermost list. Or a function that returns the rows and that path.
+   * The path of the list of rows; empty text is the document itself. The list must exist, unless the path allows
+   * otherwise with `?` and the document has no error in its place. With `[*]` the path selects a row in each item of a
+   * list, e.g. `items[*].node` or `groups[*].members[*]`; the outermost list tells whether a page was full or the last
+   * one. Or a function that returns the rows and that path.
    */
   readonly rows: string | ((response: ReadableResponse) => FoundRows);
-  /** The number of rows in the whole listing, if the API tells: a number, or text of digits. */
+  /** The number of rows in the whole listing, if the API states it: a number, or text of digits. */
   readonly total?: Selector<unknown>;
   readonly paging: Paging;
   /**
-   * What ends the listing, if the API does not say which page is the last one: `short-page`, `no-rows`, `repeated-page`,
+   * How the listing ends if the API does not say which page is the last one: `short-page`, `no-rows`, `repeated-page`,
    * or a function of the page. Default: only `paging` ends it.
    *
    * @example const until: Until = ({ at }) => at('status') === 'complete';
@@ -49,19 +50,19 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
   /** The format of responses. Default `json`. With `jsonLines`, the document is the list of all lines: `rows: ''`. */
   readonly format?: ResponseFormat;
   /**
-   * Makes the document of the text of a response, instead of `format`, e.g. of CSV, of XML by a library, or of JSON after a
-   * prefix. It is synchronous, and returns what JSON can represent, as large and as deep as a body may be. What it throws
-   * means that the response is broken: it is retried like a 503, and never quoted. It needs `version`.
+   * Parses the text of a response, instead of `format`, e.g. CSV, XML by a library, or JSON after a prefix. It is
+   * synchronous, and returns values that JSON can represent, as large and as deep as a body may be. If it throws, the
+   * response counts as broken: it is retried like a 503, and the error is never quoted. It needs `version`.
    *
    * @example const parse: BodyParser = (text) => parseJson(text.replace(")]}'", ''));
    */
   readonly parse?: BodyParser;
 }
 
-/** What a walk has seen in its pages. Another walk begins anew: the API may allow it fewer rows, and it may miss others. */
+/** Observations of one walk. Another walk starts without them: the API may allow it fewer rows, or leave out others. */
 export interface WalkMemory {
   readonly sizes: PageSizes;
-  /** The warnings of which each walk has its own. */
+  /** The warnings that this walk has emitted. */
   readonly warned: Set<string>;
 }
 
@@ -75,23 +76,23 @@ export interface RequestedPage extends Pick<PageRequest, 'walked' | 'since'> {
   readonly first: FirstRequest;
   /** Whether the API said that the listing ended before this page. */
   readonly isEnd?: boolean;
-  /** Whether the definition says that the response is what was requested, whatever else it has. */
+  /** Whether the definition says that the response is the requested page, whatever else it has. */
   readonly isMeant?: boolean;
   /** Where the page starts; absent for the first one. */
   readonly from: PageCursor | undefined;
-  /** Whether it starts with the last known row. */
+  /** Whether the page starts with the last known row. */
   readonly isAgain: boolean;
   /** The requested number of rows, if any. */
   readonly pageSize: number | undefined;
   readonly seen: WalkMemory;
-  /** Added to each row before it is decoded; pages are compared without them. */
+  /** Fields that are added to each row before it is decoded; pages are compared without them. */
   readonly fields?: object | undefined;
 }
 
 /** Reads a response as a page, whose rows are decoded on demand. @throws DecodeError. */
 export type ReadPage<Row> = (response: ApiResponse, requested: RequestedPage) => UndecodedPage<Row>;
 
-/** What reading needs of the API. */
+/** The parts of an API that reading needs. */
 export interface ReadingApi {
   /** The name of the source. */
   readonly name: string;
@@ -121,7 +122,7 @@ export function pageReader<Row>({
       if (!warned.has(message)) endpoint.warn(`${name}: ${message}`);
       warned.add(message);
     };
-    // Only the last one: an API may word each of its errors differently, and a watch has no end.
+    // Only the last message is kept: an API may word each error differently, and a watch never ends.
     let reported: string | undefined;
     const warnOfPart = (message: string): void => {
       if (message !== reported)
@@ -133,7 +134,7 @@ export function pageReader<Row>({
     return ({ status, headers, body, partial }, requested) => {
       const { path, first, from, isEnd = false, isMeant, isAgain, pageSize, walked, seen, fields } = requested;
       const { since = {} } = requested;
-      // One that a stored page can answer does not get here.
+      // A 304 that a stored page can answer does not get here.
       if (status === 304)
         throw new HttpError(
           `${name}: the server responded with 304 (not modified), but there is no stored page that it could stand for. Does the definition or a link send If-None-Match or If-Modified-Since? Leave that out.`,
@@ -142,7 +143,7 @@ export function pageReader<Row>({
       const at = (text: string): unknown => documentPath(text).find(body, read);
       const response: ReadableResponse = { status, headers, body, read, at };
       try {
-        // A 205 must have no content (RFC 9110, 15.3.6). What a server sends in spite of that are rows.
+        // A 205 must have no content (RFC 9110, 15.3.6). If a server sends content nevertheless, it has rows.
         const hasDocument = !isEnd && !(hasNoContent(status) && body === null);
         const found = hasDocument
           ? findOrQuote(findRows, response, { endpoint, mayBeEmpty: isMeant ?? partial !== undefined, isPath })
@@ -150,7 +151,7 @@ export function pageReader<Row>({
             ? lastRows(findRows, response)
             : noRows;
         const count = hasDocument && total ? readCount('rows', total, response) : undefined;
-        // Not spread: V8 then makes hidden classes for each page.
+        // Not made by spreading: V8 would make hidden classes for each page.
         const pageResponse: PageResponse = {
           status,
           headers,
@@ -197,7 +198,7 @@ export function pageReader<Row>({
         if (ends === 'before') return counted({ ...withoutRows, total: count });
         if (isPartial) warnOfPart(partial);
         const isUnknown = isEnd && walked.pages === 0;
-        // In place of a row with an error, GraphQL has null, others have the error. Offsets count it.
+        // In place of a row with an error, GraphQL has null, other APIs have the error. Offsets count both.
         const isSaid = (row: unknown): boolean => documentErrors(row, true) !== '' && !isRow(row, fields);
         const received =
           (isPartial || isEnd) && next !== 'by-offset'
@@ -233,7 +234,7 @@ export function pageReader<Row>({
   };
 }
 
-/** Tells whether an item of a document that is a list is one of its rows, or has one. */
+/** Creates a test of whether an item of a document that is a list is a row, or has one. */
 export function rowTest<Row>({
   rows,
   ...making
@@ -261,14 +262,13 @@ export function rowTest<Row>({
 
 const withoutRows = { received: [], next: 'end', decode: () => [] } as const;
 
-/** Whether a status says that there is no content. */
 export function hasNoContent(status: number): boolean {
   return status === 204 || status === 205;
 }
 
 const noRows: ListedRows = { rows: [], path: '', items: 0 };
 
-/** The rows of a response that ends the listing: an error has none, and another document may have no list. */
+/** The rows of a response that ends the listing: an error has no rows, and other documents may have no list. */
 function lastRows(find: FindRows, response: ReadableResponse): ListedRows {
   if (response.status >= 300) return noRows;
   try {
@@ -278,7 +278,7 @@ function lastRows(find: FindRows, response: ReadableResponse): ListedRows {
   }
 }
 
-/** When the API responded, by its clock or by ours, whichever is behind (wall time in ms): earlier is safe. */
+/** When the API responded, by its clock or ours, whichever is earlier (wall time in ms): an earlier time is safe. */
 function timeOf(headers: ApiResponse['headers'], now: number): number {
   const date = Date.parse(headers['date'] ?? '');
   return Number.isNaN(date) ? now : Math.min(date, now);
@@ -286,21 +286,21 @@ function timeOf(headers: ApiResponse['headers'], now: number): number {
 
 interface ListedRows {
   readonly rows: readonly unknown[];
-  /** The path of their list. */
+  /** The path of the rows' list. */
   readonly path: string;
-  /** The length of that list; with `[*]`, of the outermost. */
+  /** The length of that list; with `[*]`, of the outermost list. */
   readonly items: number;
 }
 
-/** Finds rows. `refuse` is called with what has none, where they may be missing: it throws if that has an error. */
+/** Finds rows. `refuse` is called with a value that lacks optional rows: it throws if the value has an error. */
 type FindRows = (
   response: ReadableResponse,
   refuse: (owner: unknown, place: string, isAlone: boolean) => void,
 ) => ListedRows;
 
 /**
- * Where there are no rows, an API may say why, in spite of its success status: `{"ok":false,"error":"missing_scope"}`.
- * That is not an empty listing.
+ * Finds rows, or quotes the API. A response without rows may report an error in spite of its success status, e.g.
+ * `{"ok":false,"error":"missing_scope"}`: that is not an empty listing.
  */
 function findOrQuote(
   findRows: FindRows,
@@ -330,7 +330,7 @@ function findOrQuote(
 
 const notEmpty = "Say in `responses` what it means, e.g. 'retry', or 'ok' if only that there are no rows.";
 
-/** Only a path may allow a missing list. @throws ConfigError if it is invalid. */
+/** Only a path may allow a missing list. @throws ConfigError if the path is invalid. */
 function rowFinder(where: ResponseSpec<unknown>['rows']): FindRows {
   if (typeof where === 'function') return (response) => checkFoundRows(where(response), response);
   const path = rowsPath(where);
@@ -341,7 +341,7 @@ function rowFinder(where: ResponseSpec<unknown>['rows']): FindRows {
   };
 }
 
-/** What a function found. One in JavaScript may return anything. */
+/** Checks the rows that a function found: a function in JavaScript may return anything. */
 function checkFoundRows(found: unknown, { body, read }: ReadableResponse): ListedRows {
   if (!isRecord(found) || typeof found['at'] !== 'string')
     throw read.fault(
@@ -360,7 +360,7 @@ function checkFoundRows(found: unknown, { body, read }: ReadableResponse): Liste
 
 const longestQuote = 500;
 
-/** Short enough to be searched for secrets; cut, it could end with half of one. */
+/** Omits a message that is too long to search for secrets: if cut, it could end with half of one. */
 function quoteMessage(message: string): string {
   return message.length > longestQuote ? '' : `: ${JSON.stringify(message)}`;
 }

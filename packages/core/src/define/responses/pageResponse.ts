@@ -20,37 +20,37 @@ export interface PageResponse extends ReadableResponse {
   /** The original rows. */
   readonly rows: readonly unknown[];
   /**
-   * The number of items in the API's list: more than `rows` if a `rows` function leaves some out. It tells whether a page
-   * was full or empty.
+   * The number of items in the API's list: more than `rows` if a `rows` function leaves some out. It tells whether a
+   * page was full or empty.
    */
   readonly items: number;
   /** Rows in the whole listing, if the definition has `total`. */
   readonly total: number | undefined;
-  /** The value from which the walk has rows, if not all. */
+  /** The value at which the walk starts; absent if it has all rows. */
   readonly since: string | undefined;
   /** Where this page starts; absent for the first page. */
   readonly from: PageCursor | undefined;
   /** Rows that are new to the walk: one fewer than `rows` if the last known row was read again. */
   readonly newRows: number;
-  /** Rows of the first page that had some; absent if none before this one had. */
+  /** Rows of the first page that had any; absent if no earlier page had rows. */
   readonly firstRows?: number | undefined;
   /** Requested rows; absent if the API decides. */
   readonly requested: number | undefined;
-  /** What the first page was requested with. */
+  /** The request for the first page. */
   readonly first: FirstRequest;
   /** The API's base URL, and the requested path below it. */
   readonly baseUrl: string;
   readonly path: string;
-  /** An address that the server gave, without what carries the API's secrets in its path and query. */
+  /** Removes the parts of an address from the server that carry the API's secrets in path and query. */
   readonly withoutSecret: (address: string) => string;
-  /** A text of the server without secrets, for an error. */
+  /** Removes secrets from a text of the server, for an error. */
   readonly redact: (text: string) => string;
   /** Reports a warning to observers of the client, each message once. */
   readonly warn: (message: string) => void;
   /**
-   * Warns if this page is the only one and full: there may be more rows, although nothing says so.
+   * Warns if this page is the only one and full: there may be more rows, although the response does not say so.
    *
-   * @param ifSo what to do if there are, e.g. `correct paging: meta.next is missing`
+   * @param ifSo advice for that case, e.g. `correct paging: meta.next is missing`
    */
   readonly warnIfFull: (ifSo: string) => void;
 }

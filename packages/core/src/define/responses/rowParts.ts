@@ -2,21 +2,21 @@ import { inWords, shownText } from '../../values.js';
 import { documentErrors } from './documentMessages.js';
 import { keyFields, type ListingKey } from './fieldKey.js';
 
-/** What tells a row from anything else in its list, such as an error: its key, or else one of its columns. */
+/** The parts that tell a row from other items of its list, such as an error: its key, or else one of its columns. */
 export interface RowParts<Row> {
   readonly columns: readonly string[];
   readonly key?: ListingKey<Row> | undefined;
 }
 
-/** Says what a row lacks, as the end of a sentence; nothing if it is one. `received` is what it was made of. */
+/** Says what a row made of `received` lacks, as the end of a sentence; `undefined` if it is a row. */
 type LackOf<Row> = (row: Row, received: unknown) => string | undefined;
 
 /**
- * Finds what is not a row: a part of its key is missing or, where nothing of the key is its own, all of its columns are.
- * A row that has its key may lack them. What the definition makes of the added fields alone is not a row's own.
+ * Finds items that are not rows: they lack a part of the key or, if no part of the key is their own, all columns. A row
+ * with its own key may lack columns. Values that the definition makes of the added fields alone are not a row's own.
  *
- * @param make makes a row of a received one
- * @param isMade whether that may give it other fields, e.g. defaults
+ * @param make makes a row of a received item
+ * @param isMade whether `make` may give a row other fields, e.g. defaults
  */
 export function lackFinder<Row>(
   { columns, key }: RowParts<Row>,
@@ -34,7 +34,7 @@ export function lackFinder<Row>(
         );
   const compare = (added: object): LackOf<Row> => {
     const isGiven = isMade || columns.every((column) => Object.hasOwn(added, column));
-    // A field may have such a text by itself.
+    // An added field may have a blank text itself.
     const isClear = !Object.values(added).some((value) => blank.test(String(value)));
     let nothing: { readonly row: Row | undefined; readonly keys: readonly unknown[] } | undefined;
     const ofNothing = (): NonNullable<typeof nothing> => {
@@ -59,7 +59,7 @@ export function lackFinder<Row>(
     return (row, received) => {
       const lack = lackOfKey(row);
       if (lack !== undefined || hasAny(received, columns) || !isGivenAlone(row)) return lack;
-      // Defaults may be a row's own, such as a count of 0, unless they are what became of an error.
+      // Values equal to defaults may be a row's own, e.g. a count of 0, unless the item has an error.
       const isRow = isGiven && hasAny(row, columns) && documentErrors(received, true) === '';
       return isRow ? undefined : 'has none of its columns';
     };
@@ -68,7 +68,7 @@ export function lackFinder<Row>(
   return (added) => (added ? compare(added) : (withoutFields ??= compare({})));
 }
 
-/** Texts that code makes of what is missing, e.g. the key `${account}/${id}`. */
+/** Texts that code makes of missing values, e.g. in the key `${account}/${id}`. */
 const blank = /\b(?:undefined|null|NaN)\b/;
 
 function isBlank(value: unknown): value is string {
@@ -97,7 +97,7 @@ function fieldOf(row: unknown, field: string): unknown {
   return typeof row === 'object' && row !== null ? Reflect.get(row, field) : undefined;
 }
 
-/** A definition's code may fail at what is not a row. */
+/** The result of a definition's code, which may fail for an item that is not a row. */
 function resultOf<T>(code: () => T): T | undefined {
   try {
     return code();

@@ -28,14 +28,14 @@ export type SinceOptions = SinceFieldOptions &
     | (RequestPlace & {
         /**
          * In which order the API lists rows, by their values. Default `ascending`. `newest-first`: an increment ends at
-         * a page on which every row is from before it. `any`: it walks all pages, for APIs without filter or order.
-         * Both need `paging`, and no place if the API has no filter; `any` is only for times.
+         * a page whose rows are all older. `any`: an increment walks all pages, for APIs without filter or order. Both
+         * need `paging`, and no place if the API has no filter; `any` is only for times.
          */
         readonly order?: 'ascending';
         /**
          * How the listing continues from page to page, e.g. `byOffset(…)`. Default: each page is requested with the
-         * value of the last row, which no move can disturb. With offsets, an export walks the listing again if rows have
-         * moved, three times at most. With page numbers or cursors of the API, moves are not noticed.
+         * value of the last row, so moved rows do no harm. With offsets, an export walks the listing again if rows have
+         * moved, three times at most. With page numbers or cursors of the API, moved rows are not noticed.
          */
         readonly paging?: Paging;
       })
@@ -49,43 +49,43 @@ interface SinceFieldOptions {
   /** The value's path in a row as it was received, e.g. `updated_at`. */
   readonly field: string;
   /**
-   * What the values are: `instant` (a date with time and zone, as in RFC 3339 or RFC 5322), `datetime` (without a zone), `date`,
-   * `epoch-seconds` or `epoch-ms` (numbers since 1970, also with a fraction or in a text), `integer` (of any size, also
-   * in a text) or `text` (compared by its characters' codes).
+   * The type of the values: `instant` (a date with time and zone, as in RFC 3339 or RFC 5322), `datetime` (without a
+   * zone), `date`, `epoch-seconds` or `epoch-ms` (numbers since 1970, also with a fraction or in a text), `integer` (of
+   * any size, also in a text) or `text` (compared by its characters' codes).
    */
   readonly type: SinceType;
   /**
-   * How the request has a value, if not as rows have it: a text with a format in braces, e.g. `{epoch-seconds}` or
-   * `updated >= {epoch-ms}`; the formats are `instant`, `datetime`, `minute`, `date`, `epoch-seconds`, `epoch-ms`, and
-   * `value` for the row's own text. Or a function `(value, bound) => text`. What is written for the bound `from` may ask
-   * for more rows, which are left out, and never for less: rows would be missed. Formats round down. `datetime`, `minute` and
-   * `date` are times of the `zone`; where rows have instants and that is not given, some 13 hours more are asked for at both
-   * ends, so that no row is missed in any zone. So it is with a function that returns a date and no zone; with `zone`, it
-   * must write times of that zone itself. Without `write`, an `integer` is a number in a body, and with `{value}` a text.
+   * How requests write a value, if not as rows do: a text with a format in braces, e.g. `{epoch-seconds}` or
+   * `updated >= {epoch-ms}`; formats are `instant`, `datetime`, `minute`, `date`, `epoch-seconds`, `epoch-ms`, and
+   * `value` for the row's own text. Or a function `(value, bound) => text`. The text for the bound `from` may request
+   * more rows, which are left out, but never fewer: some would be missed. Formats round down. `datetime`, `minute` and
+   * `date` are times of the `zone`. If rows have instants and no `zone` is given, requests cover some 13 hours more at
+   * both ends, for any zone, as they do for a function that returns a date without a zone; with `zone`, it must write
+   * times of that zone. Without `write`, an `integer` is a number in a body; with `{value}`, a text.
    *
-   * If the definition's `query` or `body` has a text with `{since}` in the same place, it is put there, beside what that
-   * text has of parameters: `query: ({ project }) => ({ jql: \`project = ${project} AND {since}\` })`. It needs `begin`.
+   * If the definition's `query` or `body` has a text with `{since}` in the same place, the value replaces `{since}`
+   * there: `query: ({ project }) => ({ jql: \`project = ${project} AND {since}\` })`. Such a text needs `begin`.
    */
   readonly write?: SinceWriting;
   /**
-   * The zone of the times that rows or requests have without one: an offset, e.g. `-07:00`, `UTC`, or a name of the IANA time
-   * zone database, e.g. `America/Denver`. Default: unknown, from UTC-12 to UTC+14. Then requests ask for more, and marks of
-   * the types `datetime` and `date` stay 12 hours behind, so that no row is missed; those are requested again each time.
+   * The zone of times without a zone in rows or requests: an offset, e.g. `-07:00`, `UTC`, or a name of the IANA time
+   * zone database, e.g. `America/Denver`. Default: unknown, from UTC-12 to UTC+14. Then requests cover more time, and
+   * marks of the types `datetime` and `date` stay 12 hours behind, so that no row is missed. These hours come again.
    */
   readonly zone?: string;
   /**
-   * Walks the listing in windows, for APIs that limit the rows or the time of a request. A window asks for at least the
-   * rows from its beginning until before its end, and rows that are not in it are left out, so it does not matter
-   * whether the API takes the end to be inclusive. They start at `begin`, or at the mark. The last one is open: it ends
-   * at least half a step after the walk has begun, and has rows that change meanwhile. Needs `begin`, a place and times.
+   * Walks the listing in windows, for APIs that limit the rows or the time of a request. A window requests at least the
+   * rows from its beginning until before its end, and rows outside of it are left out, so the API may take the end to
+   * be inclusive or exclusive. Windows start at `begin`, or at the mark. The last window is open: it ends at least half
+   * a step after the beginning of the walk, and has rows that change meanwhile. Needs `begin`, a place and times.
    * Default: one request has all rows from a value on.
    *
    * @example bySince({ param: 'created[gte]', …, begin: '2020-01-01', windows: { to: 'created[lt]', step: '30d' } })
    */
   readonly windows?: WindowOptions;
   /**
-   * The value from which a walk starts that has no mark: that of a first export, of `full`, of a watch. For times also
-   * as an instant or a date. Default: all rows, and the first request has no value. Needed where a request must have one.
+   * The value at which a walk without a mark starts: of a first export, of `full`, of a watch. For times also as an
+   * instant or a date. Default: all rows, and the first request has no value. Needed if requests must have a value.
    */
   readonly begin?: string;
   /**
@@ -96,16 +96,16 @@ interface SinceFieldOptions {
 }
 
 /**
- * Paging by a value that grows with each change, such as `updated_at`. The API must filter by it, inclusive (rows with
- * the value itself are listed, too), and list rows in ascending order: ask for that in `query`.
+ * Paging by a value that grows with each change, such as `updated_at`. The API must filter by it, inclusively (it also
+ * lists rows with the value itself), and list rows in ascending order: request that in `query`.
  *
- * Each page starts at the last known value, so a row that changes meanwhile and moves to the end pushes none out of the
- * walk. Exports with `incremental` request only what is new since the last one, of each parent and of each of the values
- * of `partitions`. Rows without a value and rows that are not in order are errors. Removed rows are not noticed. Rows from
- * before the requested value are left out.
+ * Each page starts at the last known value, so a row that changes meanwhile and moves to the end pushes no other row
+ * out of the walk. Exports with `incremental` request only rows that are new since the last export, for each parent and
+ * each of the values of `partitions`. Rows without a value and rows that are not in order are errors. Removed rows are
+ * not noticed. Rows from before the requested value are left out.
  *
- * Without `paging` it needs a `pageSize`; its `max` must be the API's: a page that has fewer rows is taken for the last
- * one if none of them is new. A full page of rows with one and the same value is an error.
+ * Without `paging` it needs a `pageSize` with the API's `max`: a page with fewer rows counts as the last one if none of
+ * its rows is new. A full page of rows with one and the same value is an error.
  *
  * @example
  * paging: bySince({ param: 'since', field: 'updated_at', type: 'instant' })
@@ -187,7 +187,7 @@ export function bySince(options: SinceOptions): Paging {
       write: typeof options.write === 'function' ? 'function' : (options.write ?? null),
       begin: begin ?? null,
       ...(options.zone !== undefined && { zone: options.zone }),
-      // Without the number, the windows of a checkpoint ended elsewhere.
+      // In checkpoints without `v`, windows ended elsewhere.
       ...(windows && { windows: { ...windows, v: 2 } }),
       order,
       paging: paging?.identity ?? null,
@@ -214,7 +214,7 @@ export function bySince(options: SinceOptions): Paging {
   };
 }
 
-/** Where requests have the end of a window, unless `write` has it. @throws ConfigError unless it is one of the two. */
+/** The place of a window's end in requests; `undefined` if `write` has it. @throws ConfigError unless just one has. */
 function endPlace({ windows, write, param, into }: SinceOptions, place: Placing | undefined): Placing | undefined {
   const isWritten = writesEnd(write);
   if (!windows) {
@@ -232,7 +232,7 @@ function endPlace({ windows, write, param, into }: SinceOptions, place: Placing 
   return parsePlace(param !== undefined ? { param: to } : into !== undefined ? { into: to } : { header: to });
 }
 
-/** @throws ConfigError if the order and the paging do not go together. */
+/** @throws ConfigError if the order does not fit the paging or the type. */
 function checkWalk({ order = 'ascending', paging, type }: SinceOptions, { isTime }: SinceRule): void {
   const orders: readonly SinceOrder[] = ['ascending', 'newest-first', 'any'];
   if (!orders.includes(order))

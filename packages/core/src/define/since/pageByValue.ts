@@ -6,7 +6,7 @@ import { checkOrder, doubtFilter, findUnwanted, pageIncrement, rowValues, type S
 
 type ValuePages = Pick<Paging, 'request' | 'next'> & Pick<IncrementalPaging, 'newRows'>;
 
-/** Requests each page with the value of the last row. The rows that it has again are left out. */
+/** Requests each page with the value of the last row, and leaves out rows that come again. */
 export function pageByValue(by: SinceField): ValuePages {
   const { put } = by;
   return {
@@ -15,7 +15,7 @@ export function pageByValue(by: SinceField): ValuePages {
       const last = from && decodeSince(cursorOf(from));
       const start = last?.value ?? since.from;
       const rows = rowValues(by, page.received, read);
-      // The walk has had those that are early, or was not to have them.
+      // The walk has had the early rows, or does not want them.
       const { isEarly, isLate } = findUnwanted(by, rows, { ...since, from: start }, { isSent: true, warn });
       const doubt = rows.length === 0 ? doubtFilter(by, since, from !== undefined) : undefined;
       if (doubt !== undefined) warn(doubt);
@@ -27,11 +27,11 @@ export function pageByValue(by: SinceField): ValuePages {
       const emitted = rows.filter((_, index) => isNew[index]);
       return {
         ...page,
-        // It counts rows that are left out.
+        // A total would count rows that are left out.
         total: isEarly.includes(true) ? undefined : page.total,
         received: page.received.filter((_, index) => isNew[index]),
         decode: () => page.decode().filter((_, index) => isNew[index]),
-        // After a page that could have had more rows and has none that is new, there is nothing new.
+        // If a page could have had more rows and has no new one, no new rows follow.
         next: (isShort && emitted.length === 0) || isLate.at(-1) ? 'end' : page.next,
         increment: pageIncrement(by, rows, { at, emitted }),
       };
@@ -76,7 +76,7 @@ function nextAfter(by: SinceField, response: PageResponse): { readonly cursor: s
 
 /** A cursor of {@link pageByValue}. */
 function decodeSince(cursor: string): { readonly value: string; readonly rows: readonly string[] } {
-  // What is not JSON was given by a person, or by another paging.
+  // A cursor that is not JSON comes from a person, or from another paging.
   const decoded = parseJson(cursor);
   if (isList(decoded)) {
     const [value, rows] = decoded;

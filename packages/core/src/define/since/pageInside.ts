@@ -10,12 +10,12 @@ import {
   type SinceField,
 } from './sinceField.js';
 
-/** In which order a listing has its rows, by their values. */
+/** The order of a listing's rows, by their values. */
 export type SinceOrder = 'ascending' | 'newest-first' | 'any';
 
 /**
- * Leaves out the known rows of pages that another paging finds. It stays on them as received: they count for offsets,
- * and are compared to detect loops and moves.
+ * Leaves out the known rows of pages that another paging requests. They stay in `received`: they count for offsets, and
+ * are compared to detect loops and moves.
  */
 export function pageInside(by: SinceField, order: SinceOrder, isSent: boolean): Pick<IncrementalPaging, 'newRows'> {
   return {
@@ -38,12 +38,12 @@ export function pageInside(by: SinceField, order: SinceOrder, isSent: boolean): 
           (isAgain && index === 0),
       );
       const last = rows.at(-1);
-      // Only if none is new: a change may have moved some of them.
+      // Only if no row is new: a change may have moved some old ones.
       const isPast = order === 'newest-first' && rows.length > 0 && !isEarly.includes(false);
       const isPassed = isPast || (order === 'ascending' && isLate.at(-1) === true);
       return {
         ...page,
-        // Of a walk that ends before the listing does.
+        // No total, since the walk ends before the listing does.
         total: order === 'newest-first' && start !== undefined ? undefined : page.total,
         next: isPassed ? 'end' : page.next,
         leftOut: new Set(isLeftOut.flatMap((is, index) => (is ? [index] : []))),
@@ -54,7 +54,7 @@ export function pageInside(by: SinceField, order: SinceOrder, isSent: boolean): 
   };
 }
 
-/** The rows of a page, by which the order of the next one is checked. */
+/** The rows of a page, for checking the order of the next page. */
 class LastPage {
   readonly #last: string;
   readonly #rows: ReadonlySet<string>;
@@ -65,8 +65,8 @@ class LastPage {
   }
 
   /**
-   * Rows that were moved by new ones come again. So if most rows of a page are others, and belong before its last row, the
-   * API has no order from page to page.
+   * Rows that new rows have moved come again. So if most rows of the next page did not come before, and belong before
+   * the last row, the API has no order from page to page.
    *
    * @throws PaginationError, since more than a page of rows may have been added instead.
    */

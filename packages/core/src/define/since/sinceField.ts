@@ -6,17 +6,17 @@ import { documentPath } from '../responses/documentPath.js';
 import type { PageAddress, SinceBounds } from '../pages/paging.js';
 import { kindOfSince, type SinceRule } from './sinceValue.js';
 
-/** The field of a row by whose values new rows are found. */
+/** The field whose values tell which rows are new. */
 export interface SinceField {
   readonly field: string;
   readonly rule: SinceRule;
-  /** Whether a request may ask for more than is wanted. */
+  /** Whether a request may cover more than the wanted rows. */
   readonly isCoarse: boolean;
-  /** Whether it asks for more only because the zone of the API's times is unknown. */
+  /** Whether it covers more only because the zone of the API's times is unknown. */
   readonly needsZone: boolean;
-  /** For messages about an API that seems not to filter. */
+  /** Part of messages about an API that does not seem to filter. */
   readonly doesFilter: string;
-  /** A request for the rows from a value on, or of a window. */
+  /** Makes a request for the rows from a value on, or of a window. */
   readonly put: (first: PageAddress, bounds: SinceBounds) => PageAddress;
 }
 
@@ -26,7 +26,7 @@ export interface RowValue {
   readonly value: string;
 }
 
-/** @throws DecodeError if a row has none. */
+/** @throws DecodeError if a row has no valid value. */
 export function rowValues({ field, rule }: SinceField, rows: readonly unknown[], read: DocumentReader): RowValue[] {
   const path = documentPath(field);
   return rows.map((row) => {
@@ -39,8 +39,8 @@ export function rowValues({ field, rule }: SinceField, rows: readonly unknown[],
 }
 
 /**
- * Which rows a walk did not ask for, by their index: from before its first value, or at or after the end of a window,
- * since an API may take that to be inclusive.
+ * Which rows a walk did not request, by their index: rows before its first value, or rows at or after the end of a
+ * window, since an API may take the end to be inclusive.
  */
 export function findUnwanted(
   { field, rule, isCoarse, doesFilter }: SinceField,
@@ -58,9 +58,10 @@ export function findUnwanted(
 }
 
 /**
- * A page without rows that is to begin with a known one: only a change or a removal just now explains it.
+ * Doubts that the filter is inclusive, for a page without rows that should begin with a known row, unless the row has
+ * just changed or gone.
  *
- * @param isLater it is not the first page of a walk
+ * @param isLater whether the page is not the first one of a walk
  */
 export function doubtFilter({ field }: SinceField, { from, knownAt }: Since, isLater: boolean): string | undefined {
   if (!isLater && (from === undefined || from !== knownAt)) return undefined;
@@ -87,7 +88,7 @@ export function checkOrder(
   );
 }
 
-/** What a page says about an increment, of the rows that it emits. */
+/** The values of a page for an increment, with the rows that it emits. */
 export function pageIncrement(
   { rule }: SinceField,
   rows: readonly RowValue[],
@@ -104,7 +105,7 @@ export function pageIncrement(
   };
 }
 
-/** @throws ConfigError if a value that the definition gives is none of its type. */
+/** Reads a value of the definition. @throws ConfigError if it is not of the definition's type. */
 export function givenValue(rule: SinceRule, option: string, given: string | undefined): string | undefined {
   if (given === undefined) return undefined;
   const value = rule.given(given);

@@ -2,11 +2,11 @@ import { ConfigError } from '../../errors.js';
 import type { Json } from '../../json.js';
 import type { Paging } from '../pages/paging.js';
 
-/** Where a text of a definition gets the value of `bySince`, e.g. `project = ops AND {since} ORDER BY updated`. */
+/** The place of the value of `bySince` in a definition's text, e.g. `project = ops AND {since} ORDER BY updated`. */
 const slot = '{since}';
 
 /**
- * Whether a value of the definition is a text into which `bySince` puts its own, beside what is made of parameters.
+ * Whether a value of the definition is a text with a place for the value of `bySince`.
  *
  * @throws ConfigError if the first request would have no value.
  */
@@ -18,7 +18,7 @@ export function hasSlot(name: string, { increment }: Paging, value: unknown): bo
   );
 }
 
-/** The text of a definition with the written value, or that alone if there is none. */
+/** The text of a definition with the written value in it, or only the written value if there is no such text. */
 export function fillSlot<Value>(text: Json | undefined, written: Value): Value | string {
   if (typeof text !== 'string' || !text.includes(slot)) return written;
   return text.replaceAll(slot, () => String(written));

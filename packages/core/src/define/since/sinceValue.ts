@@ -2,27 +2,27 @@ import { kindOf, shownText } from '../../values.js';
 import { instantOf, isTimeFormat, parseTime, printTime, type TimeFormat, timeFormats } from './timeFormat.js';
 import type { TimeZone } from './timeZone.js';
 
-/** What the values are by which rows are found again. They are compared by it: as texts, many would sort wrongly. */
+/** The type of the values of `bySince`. It determines their order: as texts, many would sort wrongly. */
 export type SinceType = Exclude<TimeFormat, 'minute'> | 'integer' | 'text';
 
 /** How values of one type are read, compared and moved. Values are texts, as the API wrote them. */
 export interface SinceRule {
-  /** The value as text. @returns `undefined` if it is none of this type; `wanted` says which are. */
+  /** The value as text; `undefined` if it is not of this type. `wanted` describes valid values. */
   read(value: unknown): string | undefined;
-  /** What a person gives for a value, e.g. a date for any time. @returns the value, or `undefined` if it is none. */
+  /** Reads a value that a person gives, e.g. a date for any time; `undefined` if it is invalid. */
   given(text: string): string | undefined;
   readonly wanted: string;
   readonly isTime: boolean;
   /** Negative if `a` is before `b`, 0 if they are equal. */
   compare(a: string, b: string): number;
   /**
-   * The value from which the next walk starts: nothing before it may still appear.
+   * The value at which the next walk starts: no row before it may still appear.
    *
    * @param latest the last value of the walk
    * @param began wall time in ms at which the walk began
    */
   mark(latest: string, began: number, overlap: number): string;
-  /** A local time that was taken for one of UTC: that of the zone, if it is earlier. */
+  /** Corrects a local time that was taken for UTC to the time of the zone, if that is earlier. */
   mend?(value: string): string;
 }
 
@@ -57,7 +57,7 @@ export const sinceTypes: readonly SinceType[] = [
   'text',
 ];
 
-/** @param zone whose times the values are, if they have none */
+/** @param zone the zone of values without one */
 export function sinceRule(type: SinceType, zone: TimeZone): SinceRule {
   if (type === 'integer') return integer;
   return type === 'text' ? text : timeRule(type, zone);
@@ -72,15 +72,15 @@ function readText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** What a value is instead, for errors. */
+/** Describes an invalid value, for errors. */
 export function kindOfSince(value: unknown): string {
   return typeof value === 'string' ? shownText(value) : kindOf(value);
 }
 
 function timeRule(format: TimeFormat, zone: TimeZone): SinceRule {
-  /** By the clock of the values: where the zone is unknown, not later than it may be. */
+  /** An instant by the clock of the values; in an unknown zone, the earliest time that it may be. */
   const localOf = (instant: bigint): bigint => zone.convert(instant, { from: 'instant', to: format }, 'from');
-  // Also of a mark that was saved while the values had another type.
+  // A mark may have been saved while the values had another type.
   const parse = (value: string): bigint | undefined => {
     const own = parseTime(format, value);
     if (own !== undefined) return own;
@@ -109,8 +109,8 @@ function timeRule(format: TimeFormat, zone: TimeZone): SinceRule {
       const last = parse(latest) ?? 0n;
       const now = localOf(instantOf(began));
       if (overlap === 0 && last < now) return latest;
-      // Also before the latest row: a clock that is ahead would hide rows that appear late. Without a fraction, which
-      // not every API accepts; earlier is safe.
+      // Not after the walk's beginning: a row's clock that is ahead would hide rows that appear late. Without a
+      // fraction, which not every API accepts; earlier is safe.
       return printTime(format, (last < now ? last : now) - instantOf(overlap), 'from');
     },
     mend(value) {

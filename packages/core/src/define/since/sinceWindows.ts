@@ -17,26 +17,26 @@ import type { TimeZone } from './timeZone.js';
 /** How {@link bySince} divides a listing. */
 export interface WindowOptions {
   /**
-   * Where a request has the end of a window, beside its beginning: another parameter, header, or place in the body, e.g.
-   * `created[lt]`. Default: in the text of `write`, e.g. `updated >= {epoch-ms} AND updated < {to:epoch-ms}`.
+   * Where a request has the end of a window: another parameter, header, or place in the body than for its beginning,
+   * e.g. `created[lt]`. Default: in the text of `write`, e.g. `updated >= {epoch-ms} AND updated < {to:epoch-ms}`.
    */
   readonly to?: string;
   /**
-   * The length of a window: a time with its unit (`s`, `m`, `h` or `d`), e.g. `30d`, or ms. No request asks for more, unless
-   * it has times of an unknown zone and the step is shorter than that takes, some four days: then give `zone`.
+   * The length of a window: a time with its unit (`s`, `m`, `h` or `d`), e.g. `30d`, or ms. No request covers more,
+   * unless it has times of an unknown zone and the step is shorter than some four days: then give `zone`.
    */
   readonly step: number | WindowStep;
 }
 
 type WindowStep = `${number}${'s' | 'm' | 'h' | 'd'}`;
 
-/** A listing with more windows would take more requests than anybody wants. */
+/** More windows would take more requests than anybody wants. */
 const maxWindows = 100_000;
 
 /**
- * The windows from a value on, without a gap. Those that begin after the walk may have rows that change meanwhile, and so
- * may the last one before them: what moves is always later. They end at least half a step after the walk has begun,
- * wherever the clocks are by which rows have their times, and the very last one is open.
+ * The windows from a value on, without a gap. Rows that change during the walk move into windows that begin after its
+ * beginning, or into the last one before these. Windows go on until at least half a step after the beginning of the
+ * walk, by any clock that the rows' times may have, and the very last one is open.
  *
  * @param moment wall time in ms at which the walk began
  */
@@ -49,7 +49,7 @@ interface WindowedField {
   readonly zone: TimeZone;
   /** How late rows may appear, in ms. */
   readonly overlap: number;
-  /** The formats in which requests have both ends. Default: that of the rows. */
+  /** The formats of both ends in requests. Default: the rows' format. */
   readonly written: readonly TimeFormat[];
 }
 
@@ -92,14 +92,14 @@ export function sinceWindows(
       at = end;
     };
     while (endOf(at) <= closing) close(endOf(at));
-    // One that may have changes is enough if it begins late.
+    // One window that may have changes suffices if it begins late.
     if (!isLast(at) && at < closing && isLast(closing)) close(closing);
     while (!isLast(at)) close(endOf(at));
     return [...listed, { from: start, to: printTime(type, endOf(at), 'from'), isOpen: true }];
   };
 }
 
-/** How a window ends that begins at a time: so early that the request for it has no more than a step, if that is possible. */
+/** The end of a window that begins at a time: so early that its request covers at most a step, if that is possible. */
 function windowEnd(
   type: TimeFormat,
   { step, zone, written }: { readonly step: Instant } & Pick<WindowedField, 'zone' | 'written'>,
@@ -113,7 +113,7 @@ function windowEnd(
     const clocks = { from: type, to: coarsest };
     const limit = wholeSteps(wholeSteps(zone.convert(at, clocks, 'from'), size, 'from') + step, size, 'from');
     const within = (end: Instant): Instant => limit - (zone.convert(end, clocks, 'to') - end);
-    // Near it, clocks may be set forward or back.
+    // Clocks may be set forward or back near the end.
     const end = wholeSteps(smaller(longest, smaller(within(longest), within(within(longest)))), seconds, 'from');
     const spread = zone.convert(at, clocks, 'to') - zone.convert(at, clocks, 'from');
     return end > at && step >= 2n * spread ? end : longest;
@@ -124,7 +124,7 @@ function smaller(a: Instant, b: Instant): Instant {
   return a < b ? a : b;
 }
 
-/** A length in ms. @throws ConfigError if it is none. */
+/** A length in ms. @throws ConfigError if it is invalid. */
 function parseStep(given: number | string): number {
   if (typeof given === 'number') {
     checkCount('step', given);

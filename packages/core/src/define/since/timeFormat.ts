@@ -1,38 +1,38 @@
 import { isCalendarDay } from '../../clock.js';
 
 /**
- * How an API writes a time: `instant` (RFC 3339, e.g. 2026-01-31T08:30:00Z, or RFC 5322), `epoch-seconds` or `epoch-ms` (since
- * 1970), or the local time of a zone: `datetime` (2026-01-31T08:30:00), `minute` (2026-01-31 08:30), `date` (2026-01-31).
+ * How an API writes a time: `instant` (RFC 3339, 2026-01-31T08:30:00Z, or RFC 5322), `epoch-seconds`, `epoch-ms` (since
+ * 1970), or local time: `datetime` (2026-01-31T08:30:00), `minute` (2026-01-31 08:30), `date` (2026-01-31).
  */
 export type TimeFormat = 'instant' | 'datetime' | 'minute' | 'date' | 'epoch-seconds' | 'epoch-ms';
 
-/** A time in ps since 1970, a local one as if it were UTC: an API may write up to 12 digits behind a second. */
+/** A time in ps since 1970, a local time as if it were UTC. An API may write 12 digits of a second's fraction. */
 export type Instant = bigint;
 
-/** Of a window: the value from which rows are wanted, or that before which they are. */
+/** A bound of a window: the value from which rows are wanted, or the value before which they are. */
 export type SinceBound = 'from' | 'to';
 
 interface TimeRule {
-  /** What a value must be, for errors. */
+  /** Describes a valid value, for errors. */
   readonly wanted: string;
-  /** What it can tell apart, in seconds. */
+  /** The resolution of the format, in seconds. */
   readonly step: number;
   /** @param seconds a multiple of `step`, since 1970 */
   print(seconds: number): string;
-  /** @returns `undefined` if the text is no such value */
+  /** @returns `undefined` if the text is not in this format */
   parse(text: string): Instant | undefined;
 }
 
 const second = 1_000_000_000_000n;
 
-/** RFC 3339, and what is common beside it: a blank instead of the T, no seconds, a zone without a colon or none. */
+/** RFC 3339 and common variants: a blank instead of the T, no seconds, a zone without a colon, or no zone. */
 const timeForm = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,12}))?([Zz]|[+-]\d\d(?::?\d\d)?)?$/;
 
 /** RFC 5322, 3.3, as in the headers of mails and of HTTP. */
 const mailForm = /^(?:[A-Z][a-z]{2}, )?(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d\d:\d\d:\d\d) (GMT|UTC|[+-]\d{4})$/;
 const months = 'JanFebMarAprMayJunJulAugSepOctNovDec';
 
-/** By name. */
+/** The formats by name. */
 export const timeFormats: Readonly<Record<TimeFormat, TimeRule>> = {
   instant: {
     wanted: 'a date with a time and a zone, e.g. 2026-01-31T08:30:00Z',
@@ -68,12 +68,12 @@ export const timeFormats: Readonly<Record<TimeFormat, TimeRule>> = {
     wanted: 'a number of milliseconds since 1970, e.g. 1769848200000',
     step: 1,
     print: (seconds) => String(seconds * 1_000),
-    // Beside digits, as .NET writes it: /Date(1769848200000+0000)/.
+    // Digits, or the form of .NET: /Date(1769848200000+0000)/.
     parse: (text) => parseEpoch(/^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/.exec(text)?.[1] ?? text, second / 1_000n),
   },
 };
 
-/** Whether it says the time of a local clock, and not of which zone. */
+/** Whether a format has the time of a local clock without its zone. */
 export function isLocal(format: TimeFormat): boolean {
   return format === 'datetime' || format === 'minute' || format === 'date';
 }
@@ -82,20 +82,20 @@ export function isTimeFormat(name: string): name is TimeFormat {
   return Object.hasOwn(timeFormats, name);
 }
 
-/** The time that a row or a person gives; `undefined` if it is not written so. Only numbers since 1970 may be numbers. */
+/** Reads a time from a row or a person; `undefined` if it is not in the format. Only epoch formats may be numbers. */
 export function parseTime(format: TimeFormat, value: unknown): Instant | undefined {
   const isEpoch = format === 'epoch-seconds' || format === 'epoch-ms';
   if (typeof value === 'number' && isEpoch) return timeFormats[format].parse(String(value));
   return typeof value === 'string' ? timeFormats[format].parse(value) : undefined;
 }
 
-/** Writes a time, in whole steps of its format: a `from` never later than it is, a `to` never earlier. */
+/** Writes a time, rounded to whole steps of its format: a `from` never up, a `to` never down. */
 export function printTime(format: TimeFormat, instant: Instant, bound: SinceBound): string {
   const known = timeFormats[format];
   return known.print(Number(wholeSteps(instant, known.step, bound) / second));
 }
 
-/** A time in whole steps of so many seconds: a `from` never later than it is, a `to` never earlier. */
+/** Rounds a time to whole steps, in seconds: a `from` never up, a `to` never down. */
 export function wholeSteps(instant: Instant, step: number, bound: SinceBound): Instant {
   const size = BigInt(step) * second;
   const rest = ((instant % size) + size) % size;
@@ -128,17 +128,17 @@ function parseMailTime(text: string): Instant | undefined {
   return parseDateTime(`${date}T${time}${/^[GU]/.test(zone) ? 'Z' : zone}`, 'with a zone');
 }
 
-/** As `Date.parse` takes it. */
+/** The offset of a zone in the form that `Date.parse` accepts. */
 function offsetOf(zone: string): string {
   return zone.length === 1 ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`;
 }
 
-/** A decimal number, as precise as it is written. @param unit in ps */
+/** Parses a decimal number without rounding. @param unit in ps */
 function parseEpoch(text: string, unit: Instant): Instant | undefined {
   const [, sign, whole, fraction = ''] = /^(-?)(\d{1,15})(?:\.(\d{1,12}))?$/.exec(text) ?? [];
   if (whole === undefined) return undefined;
   const value = BigInt(whole) * unit + (BigInt(fraction.padEnd(12, '0')) * unit) / second;
   const instant = sign === '-' ? -value : value;
-  // From the year 0 to 9999, so that it can be written in any format.
+  // Limits times to the years 0 to 9999, so that any format can express them.
   return instant < -62_167_219_200n * second || instant >= 253_402_300_800n * second ? undefined : instant;
 }

@@ -2,23 +2,23 @@ import { ConfigError } from '../../errors.js';
 import { shownText } from '../../values.js';
 import { type Instant, instantOf, isLocal, type SinceBound, type TimeFormat } from './timeFormat.js';
 
-/** Of which zone the times of an API are that are written without one. */
+/** The zone of an API's times that are written without a zone. */
 export interface TimeZone {
   readonly isKnown: boolean;
   /**
-   * A time of one format on the clock of another one, which may be local: for `from` never later than it is there, and for
-   * `to` never earlier, in whatever zone that is unknown.
+   * Converts a time of one format to the clock of another format, which may be local. If the zone is unknown, a `from`
+   * is not too late in any zone, and a `to` not too early.
    */
   convert(instant: Instant, clocks: { readonly from: TimeFormat; readonly to: TimeFormat }, bound: SinceBound): Instant;
 }
 
-/** How far a local clock is ahead of UTC near an instant, in ms: at least, and at most. */
+/** By how much a local clock is ahead of UTC near an instant, in ms: at least, and at most. */
 type Ahead = (instant: Instant) => readonly [min: number, max: number];
 
 const minute = 60_000;
 const day = 86_400_000;
 
-/** From Baker Island to the Line Islands. */
+/** The offsets of all zones, from Baker Island to the Line Islands. */
 const anywhere = [-12 * 60 * minute, 14 * 60 * minute] as const;
 
 /**
@@ -46,7 +46,7 @@ function offsetOf(given: string): Ahead | undefined {
   return ms < min || ms > max ? undefined : () => [ms, ms];
 }
 
-/** Its clocks are set forward and back: an hour may be missing or come twice, so the days around count, too. */
+/** Clocks of a named zone are set forward and back: an hour may be missing or repeated, so nearby days count. */
 function namedZone(given: string): Ahead {
   const format = formatOf(given);
   return (instant) => {
@@ -66,7 +66,7 @@ function formatOf(given: string): Intl.DateTimeFormat {
   }
 }
 
-/** In ms. It is named as `GMT`, `GMT-07:00`, and with seconds before there were zones. */
+/** The offset in ms. Its name is `GMT`, `GMT-07:00`, or has seconds, for times before there were zones. */
 function offsetAt(format: Intl.DateTimeFormat, ms: number): number {
   const name = format.formatToParts(ms).find(({ type }) => type === 'timeZoneName')?.value ?? '';
   const [, sign = '+', hours = 0, minutes = 0, seconds = 0] = /([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(name) ?? [];

@@ -6,14 +6,13 @@ import { isLocal, isTimeFormat, printTime, type SinceBound, type TimeFormat, tim
 import type { TimeZone } from './timeZone.js';
 
 /**
- * How a request has a value that a row has: a text with the name of a format in braces, e.g. `{epoch-seconds}` or
- * `updated >= {epoch-ms}`, where `{value}` is the text that the row has; or a function. In a text, `{to:epoch-ms}` is the
- * end of a window.
+ * How a request writes a row's value: a text with a format's name in braces, e.g. `updated >= {epoch-ms}`, where
+ * `{value}` is the row's own text; or a function. In a text, `{to:epoch-ms}` is the end of a window.
  */
 export type SinceWriting =
   `${string}{${TimeFormat | 'value'}}${string}` | ((value: string, bound: SinceBound) => string | number);
 
-/** Writes a value for a request: a `from` never later than it is, a `to` never earlier. */
+/** Writes a value for a request: a `from` never later than the value, a `to` never earlier. */
 export type WriteSince = (value: string, bound: SinceBound, to?: string) => string | number;
 
 const placeholder = /\{(to:)?(value|instant|datetime|minute|date|epoch-seconds|epoch-ms)\}/g;
@@ -38,7 +37,7 @@ export function changesClock(writing: SinceWriting | undefined, type: SinceType)
   return writtenTimes(writing).some((format) => isTimeFormat(type) && isLocal(format) !== isLocal(type));
 }
 
-/** @throws ConfigError if there is no format in braces, or one for times, which the values are not. */
+/** @throws ConfigError if the text has no format in braces, or a format of times for values that are not times. */
 export function writeSince(writing: SinceWriting | undefined, type: SinceType, zone: TimeZone): WriteSince {
   if (writing === undefined) return (value) => value;
   if (typeof writing === 'function') {
@@ -54,7 +53,7 @@ export function writeSince(writing: SinceWriting | undefined, type: SinceType, z
   const [time] = writtenTimes(writing);
   if (time && !isTimeFormat(type))
     throw new ConfigError(`write of bySince has {${time}}, but values of type ${type} are not times. Use {value}.`);
-  // The body of a POST has a number then.
+  // A text that is only an epoch format is sent as a number in the body of a POST.
   const isNumber = writing === '{epoch-seconds}' || writing === '{epoch-ms}';
   const print = (name: string, value: string, bound: SinceBound): string =>
     isTimeFormat(name) && isTimeFormat(type)
@@ -68,7 +67,7 @@ export function writeSince(writing: SinceWriting | undefined, type: SinceType, z
   };
 }
 
-/** Whether a text that a function made of an instant has a date, or a time, and not of which zone. */
+/** Whether a text that a function made of an instant has a date or a time without a zone. */
 function hasLocalTime(text: string): boolean {
   const hasZone = /\d\d:?\d\d(?::?\d\d(?:[.,]\d+)?)?\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)/i.test(text);
   return !hasZone && /(?<!\d)(?:\d{4}([-/.]?)\d\d\1\d\d|\d\d?([-/.])\d\d?\2\d{4})(?!\d)/.test(text);
