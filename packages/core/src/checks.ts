@@ -22,7 +22,7 @@ export function checkCount(
   });
 }
 
-/** Checks an argument that is text. @throws ConfigError unless it is, and has a character. */
+/** Checks an argument. @throws ConfigError unless it is a text with at least one character. */
 export function checkText(name: string, value: unknown): void {
   if (value === '') throw new ConfigError(`${name} is empty.`);
   if (typeof value !== 'string') throw new ConfigError(`${name} is ${inWords(value)}: it must be text.`);
@@ -34,19 +34,19 @@ type NameOf<Options> = Options extends unknown ? keyof Options & string : never;
 type Kind = 'text' | 'a number' | 'a boolean' | 'a function' | 'an object' | 'a list';
 type Kinds = Kind | `${Kind} or ${Kind}` | 'text or a list or a function or a boolean' | 'anything';
 
-/** What an option must be, in the words of `kindOf`. With `?` it may be left out. */
+/** The kind that an option must have, in the words of `kindOf`. With `?` it may be left out. */
 export type OptionKind = Kinds | `${Kinds}?`;
 
 /**
- * Refuses what is not an object, options that a function does not have, and those of another kind than they must be:
- * JavaScript callers may pass anything, and a misspelt option would be ignored. The compiler checks that `kinds` has all
- * names of the options' type. Symbols and inherited properties are not looked at.
+ * Refuses options that are not an object, options that a function does not have, and options of a wrong kind:
+ * JavaScript callers may pass anything, and a misspelt option would be ignored. The compiler checks that `kinds` has
+ * all names of the options' type. Symbols and inherited properties are ignored.
  *
- * @param owner the function, e.g. `byPage()`, or what has the options, e.g. `retry of createClient()`.
- * @param kinds what each option must be; `true` if the function checks it by itself, or it may be left out
- * @param place of an option, for errors. Default: the owner.
+ * @param owner the function, e.g. `byPage()`, or the owner of the options, e.g. `retry of createClient()`.
+ * @param kinds the kind of each option; `true` if the function checks it by itself, or it may be left out
+ * @param place the place of the options, for errors. Default: the owner.
  *
- * @throws ConfigError that names the option, and what it must be or the nearest known one.
+ * @throws ConfigError that names the option, and its right kind or the nearest known option.
  */
 export function checkOptions<Options extends object>(
   owner: string,
@@ -63,7 +63,7 @@ export function checkOptions<Options extends object>(
   if (wrong) throw new ConfigError(`${place} is invalid at ${wrong.option}: ${wrong.what}.`, { option: wrong.option });
 }
 
-/** The first property that is not of its kind, and what is wrong with it; `undefined` if all are right. */
+/** The first property of a wrong kind, and a description of the error; `undefined` if all kinds are right. */
 export function wrongKind(
   options: object,
   kinds: Readonly<Record<string, OptionKind | true>>,
@@ -80,7 +80,7 @@ export function wrongKind(
   return undefined;
 }
 
-/** Says which property is unknown, e.g. `has no option "frist". Did you mean first?`; `undefined` if all are known. */
+/** Names an unknown property, e.g. `has no option "frist". Did you mean first?`; `undefined` if all are known. */
 export function unknownOption(options: unknown, known: Readonly<Record<string, unknown>>): string | undefined {
   if (typeof options !== 'object' || options === null) return undefined;
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
@@ -91,7 +91,7 @@ export function unknownOption(options: unknown, known: Readonly<Record<string, u
 /**
  * Names the nearest of the known names, or all of them, for the end of an error.
  *
- * @param before stands before each name that is shown, and is no part of what is compared
+ * @param before text to show before each name; not compared
  *
  * @example hintFor('nmae', ['id', 'name']) // 'Did you mean name?'
  * @example hintFor('size', ['id', 'name']) // 'Available: id, name.'
@@ -104,7 +104,7 @@ export function hintFor(unknown: string, names: readonly string[], before = ''):
     : `Did you mean ${before}${nearest}?`;
 }
 
-/** The name that somebody probably meant; `undefined` if none is similar. Case, `-` and `_` do not count. */
+/** The known name that is probably meant; `undefined` if none is similar. Case, `-` and `_` do not count. */
 export function nearestName(given: string, names: readonly string[]): string | undefined {
   const plain = (name: string): string => name.slice(0, 100).replace(/[-_]/g, '').toLowerCase();
   const wanted = plain(given);

@@ -37,19 +37,19 @@ import type { StateStore } from './rows/sink/stateStore.js';
 /** Options of {@link createClient}. Only `apiKey` is required. */
 export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256'> {
   /**
-   * Sent as `X-API-Key` to the base URLs of the APIs in use that have no `auth` of their own, and nowhere else. So use
-   * one client per key, and only plugins that you trust. `false`: no key.
+   * Sent as `X-API-Key` to the base URLs of those APIs in use that have no `auth` of their own, and nowhere else. So
+   * use one client per key, and only plugins that you trust. `false`: no key.
    */
   readonly apiKey: ApiKey | false;
   /**
-   * How fast requests of this client may start. Default: 5 a second, 4 in parallel. Several limits apply together. APIs
-   * with a limit or credentials of their own have their own count, with these limits and theirs. `false`: no limit, so
-   * only a 429 slows the client down. A rate above what the API allows causes 429s.
+   * How fast requests of this client may start. Default: 5 a second, 4 in parallel. Several limits apply together. An
+   * API with its own limit or credentials counts its requests separately, by these limits and its own. `false`: no
+   * limit, so only a 429 slows the client down. A rate above the API's limit causes 429s.
    */
   readonly rateLimit?: false | Limit | readonly Limit[] | undefined;
   /**
-   * Your own limiter instead of `rateLimit`, e.g. one that several processes share. It also holds for APIs with a limit or
-   * credentials of their own, unless they have a `limiter`.
+   * Your own limiter instead of `rateLimit`, e.g. one that several processes share. It also limits APIs with their own
+   * limit or credentials, unless they have a `limiter`.
    */
   readonly limiter?: Limiter | undefined;
   /**
@@ -67,7 +67,7 @@ export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256
    * @example createClient({ apiKey, state: (plugin) => fileState(`state/${plugin}`) });
    */
   readonly state?: ((plugin: string) => StateStore) | undefined;
-  /** Where `{ env: 'NAME' }` of an API's `auth` is looked up. Default: the variables of the process, if there is one. */
+  /** The variables for `{ env: 'NAME' }` in an API's `auth`. Default: those of the process, if there is a process. */
   readonly variables?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -76,9 +76,9 @@ export interface Client extends AsyncDisposable {
   /**
    * Adds a plugin: its namespace under its name, its hooks, links, sinks and stores.
    *
-   * @throws PluginError, without any change, if it is not a plugin, its name or one of its sinks' or stores' names is
+   * @throws PluginError, without any change, if the value is not a plugin, its name or a name of its sinks or stores is
    * taken or reserved, a plugin that it requires is missing, or another plugin is being set up. If its setup fails, the
-   * error is that of Sluice or a `PluginError`, and the client is closed.
+   * client is closed, and the setup's error is thrown if it is one of Sluice, otherwise a `PluginError`.
    */
   use<Name extends string, Api extends object, Needs extends object>(
     plugin: Plugin<Name, Api, Needs> &
@@ -86,10 +86,10 @@ export interface Client extends AsyncDisposable {
       WithNeedsMet<Needs, this, keyof Client> &
       WithNamespace<Api>,
   ): this & Readonly<Record<Name, Api>>;
-  /** The events of the hooks, after the hooks. RxJS reports what a subscriber throws; requests are not affected. */
+  /** The events that hooks receive, after the hooks. RxJS reports errors of a subscriber; requests are not affected. */
   readonly events: Observable<ClientEvent>;
   /**
-   * The events of some types. Each page causes at least five, and the client makes only those that somebody receives.
+   * The events of some types. Each page causes at least five events; the client makes only those with a receiver.
    *
    * @throws ConfigError without a type, or if one is unknown.
    *
@@ -99,8 +99,8 @@ export interface Client extends AsyncDisposable {
   /** Queued and running requests of the APIs that share the client's limiter, and how long these are paused. */
   readonly limiter: LimiterState;
   /**
-   * The same for each API, by its name. An API with `auth`, `rateLimit`, `limiter` or `quota` has a limiter of its own, with
-   * the client's `limiter` in it if one was given; the others show the client's, which they share.
+   * The limiter state of each API, by its name. An API with `auth`, `rateLimit`, `limiter` or `quota` has its own
+   * limiter, with the client's `limiter` in it if one was given; other APIs show the client's, which they share.
    */
   readonly limiters: ReadonlyMap<string, LimiterState>;
   /**
@@ -112,8 +112,8 @@ export interface Client extends AsyncDisposable {
   /** The state stores that plugins provide, by name. */
   readonly stores: Registered<StateStore>;
   /**
-   * Lets the functions given as `apiKey` and in `auth` be called again, each before its next request: to use a secret
-   * that was replaced before the API refuses the old one. Tokens of `oauth2` and `login` stay until they expire.
+   * Makes the client call the functions given as `apiKey` and in `auth` again, each before its next request, to use a
+   * new secret before the API refuses the old one. Tokens of `oauth2` and `login` stay until they expire.
    *
    * @example process.on('SIGHUP', () => client.renewSecrets());
    */
@@ -130,7 +130,7 @@ export interface Client extends AsyncDisposable {
 const defaultMaxBodyBytes = 32 * 1024 * 1024;
 
 /**
- * Creates a client: one connection pool for all its plugins, and one key and one limiter for those without their own.
+ * Creates a client: one connection pool for all plugins, and one key and one limiter for APIs without their own.
  *
  * @example
  * const client = createClient({ apiKey, rateLimit: { requests: 25, per: 1000 } })
@@ -236,7 +236,7 @@ export function createClient(options: ClientOptions): Client {
     use(plugin) {
       const { name } = checkPlugin(plugin);
       if (closed) throw new PluginError(`The client is closed, so "${name}" can't be added. Create a new client.`);
-      // Otherwise both could pass the check for the same name.
+      // Two plugins that set up at the same time could both pass the check for the same name.
       if (settingUp !== undefined)
         throw new PluginError(`"${name}" can't be added while "${settingUp}" sets up. Use one after the other.`);
       plugins.check(plugin, client);
@@ -263,7 +263,6 @@ export function createClient(options: ClientOptions): Client {
   return client;
 }
 
-/** JavaScript callers may omit them. */
 const clientOptionNames = {
   ...requestOptionNames,
   apiKey: true,
@@ -293,7 +292,7 @@ function addNamespace<Name extends string, Api extends object>(
   Object.defineProperty(client, name, { value: api, enumerable: true });
 }
 
-/** There are none in browsers. */
+/** The environment variables; none in browsers. */
 function variablesHere(): Readonly<Record<string, unknown>> {
   const process: unknown = Reflect.get(globalThis, 'process');
   return isRecord(process) && isRecord(process['env']) ? process['env'] : {};

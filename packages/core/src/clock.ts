@@ -8,7 +8,7 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
-/** Longer delays overflow a timer, which then fires at once. */
+/** Ms. A longer delay overflows a timer, which then fires at once. */
 const longestTimer = 2 ** 31 - 1;
 
 /** The machine's clock. */
@@ -30,7 +30,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms`; rejects at once with the reason of a signal that aborts. It leaves no timer or listener behind. */
+/** Resolves after `ms`; rejects at once if a signal aborts, with its reason. Leaves no timer or listener behind. */
 export function sleep(clock: Clock, ms: number, ...signals: readonly (AbortSignal | undefined)[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const aborted = (): AbortSignal | undefined => signals.find((signal) => signal?.aborted);
@@ -56,16 +56,16 @@ export function sleep(clock: Clock, ms: number, ...signals: readonly (AbortSigna
 const standstill = 1_000;
 
 /**
- * Whether a timer is so late that the process stood still when it was due. When it goes on, it hears of its timers before it hears
- * of all else that has happened meanwhile, and how long it ran before is unknown: so a deadline begins again.
+ * Whether a timer is so late that the process stood still when it was due. After a standstill, timers fire before other
+ * events of that time, and it is unknown how long the process ran before. So a deadline starts again.
  */
 export function isLate(clock: Clock, due: number): boolean {
   return clock.monotonic() - due >= standstill;
 }
 
 /**
- * Calls back at a deadline, once after `ms`. If the process stood still then, it is called `again` ms later, and `onLate` at once.
- * Returns a function that cancels it.
+ * Calls back at a deadline, once after `ms`. If the process stood still then, calls `onLate` at once, and calls back
+ * `again` ms later. Returns a function that cancels the callback.
  */
 export function afterRunning(
   clock: Clock,
@@ -85,7 +85,7 @@ export function afterRunning(
   return () => cancel();
 }
 
-/** Whether a promise settles within `ms`, and a second more if the process stood still. It leaves no timer behind. */
+/** Whether a promise settles within `ms`, or a second more if the process stood still. Leaves no timer behind. */
 export function settlesWithin(clock: Clock, ms: number, promise: Promise<unknown>): Promise<boolean> {
   if (ms === Infinity)
     return promise.then(
@@ -102,7 +102,7 @@ export function settlesWithin(clock: Clock, ms: number, promise: Promise<unknown
   });
 }
 
-/** Whether a text as `2024-02-29` is a day of the calendar. `Date.parse` takes 30 February for 1 March. */
+/** Whether a text such as `2024-02-29` is a day of the calendar. `Date.parse` reads 30 February as 1 March. */
 export function isCalendarDay(day: string): boolean {
   const ms = Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);

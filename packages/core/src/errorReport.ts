@@ -53,7 +53,7 @@ export function textOf(value: unknown): string {
   }
 }
 
-/** Whether it is an error. It never throws. */
+/** Whether a value is an error. It never throws. */
 export function isError(thrown: unknown): boolean {
   try {
     return thrown instanceof Error;
@@ -62,7 +62,7 @@ export function isError(thrown: unknown): boolean {
   }
 }
 
-/** A field of any value; `undefined` if its getter throws. Read only once, since it may return another value each time. */
+/** A field of any value; `undefined` if its getter throws. Read once: a getter may return other values each time. */
 export function fieldOf(thrown: unknown, name: PropertyKey): unknown {
   try {
     return typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, name) : undefined;

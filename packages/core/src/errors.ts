@@ -33,11 +33,11 @@ export type PaginationFault =
 /** Details of an error, safe to log: plain values, never the API key or a whole response body. */
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
-/** Who causes an error: the API, the endpoint that receives records, the caller, the machine, or a plugin. */
+/** The cause of an error: the API, the endpoint that receives records, the caller, the machine, or a plugin. */
 export type Fault = 'api' | 'endpoint' | 'caller' | 'machine' | 'plugin';
 
 /**
- * One way to solve an error, with the option to change, by its name in this package. It contains no text from outside.
+ * A way to solve an error, with the name of the option to change in this package. It contains no text from outside.
  *
  * `rerun`: use the previous settings. `restart-partition`: walk the partition again, as an export does with `onExpired:
  * 'restart-partition'`. `allow`: confirm with the option that this is intended.
@@ -69,7 +69,7 @@ export type Advice =
         | 'maxRemoved';
     };
 
-/** What happened; or a function that says it, and takes another name for the option or the settings at fault. */
+/** A summary of the error, or a function that returns it, given another name for the option or settings at fault. */
 type Summary = string | ((option?: string) => string);
 
 interface SluiceErrorOptions {
@@ -127,10 +127,10 @@ export class SluiceError extends Error {
     return `@sluice/core/docs/errors.md#${this.code}`;
   }
 
-  /** The summary with another name for its option or settings, e.g. `--page-size`; as it is, if it names none. */
+  /** The summary with another name for its option or settings, e.g. `--page-size`; unchanged if it names none. */
   summaryWith(option: string): string {
     const written = this.#write?.();
-    // One that was redacted since stays as it is.
+    // A summary that was redacted since then stays unchanged.
     if (written === undefined || !this.summary.startsWith(written)) return this.summary;
     return (this.#write?.(option) ?? '') + this.summary.slice(written.length);
   }
@@ -157,7 +157,7 @@ export class SluiceError extends Error {
   }
 }
 
-/** The class of a code, where it has more properties than all errors have. */
+/** The class of a code, if it has more properties than all errors. */
 type ErrorOf<Code extends SluiceErrorCode> = Code extends 'http'
   ? HttpError
   : Code extends 'rate-limited'
@@ -204,7 +204,7 @@ export class HttpError extends SluiceError {
  * longer than `maxQuotaWait`.
  */
 export class RateLimitError extends SluiceError {
-  /** Of the last refused response; 429 if none was. */
+  /** The status of the last refused response; 429 if none was refused. */
   readonly status: number;
   /** When the API accepts requests again, by our clock; absent if it did not say. */
   readonly retryAt: Date | undefined;
@@ -221,7 +221,7 @@ export class RateLimitError extends SluiceError {
 }
 
 /**
- * The API responded with a redirect that is not followed: it leaves the base URL, where the key would be sent along,
+ * The API responded with a redirect that is not followed: it leaves the base URL, so the key would be sent elsewhere,
  * drops a parameter of the request, is the sixth in a row, or answers another method than GET.
  */
 export class UnexpectedRedirectError extends SluiceError {
@@ -293,13 +293,12 @@ export class PluginError extends SluiceError {
   }
 }
 
-/** Adds text and advice to an error. */
 export function amend(error: SluiceError, more: string, advice: readonly Advice[] = []): void {
   const summary = `${error.summary} ${more}`;
   const all = [...error.advice, ...advice];
   const { message: before, stack } = error;
   const message = messageOf(error.code, summary, all);
-  // Its first line repeats the message, and is what logs print.
+  // The stack begins with the message, and logs print the stack.
   Object.assign(error, { summary, advice: all, message, stack: stack?.replace(before, () => message) });
 }
 
@@ -312,7 +311,7 @@ export function adviceOf(given: unknown): readonly Advice[] {
   }
 }
 
-/** Read only once, since a getter may return another value each time. */
+/** Copies advice, reading it once, since a getter may return another value each time. */
 function copyOf(given: unknown): { readonly kind?: unknown; readonly option?: unknown } {
   if (!isRecord(given)) return {};
   const { kind, option } = given;
@@ -327,7 +326,7 @@ function nameOf({ kind, option }: { readonly kind?: unknown; readonly option?: u
   return typeof option === 'string' ? `${String(kind)} ${option}` : String(kind);
 }
 
-/** Errors that are thrown before anything is changed. */
+/** Codes of errors that are thrown before anything is changed. */
 const refusals: ReadonlySet<SluiceErrorCode> = new Set<SluiceErrorCode>(['checkpoint', 'lock']);
 
 function messageOf(code: SluiceErrorCode, summary: string, advice: readonly Advice[]): string {

@@ -16,8 +16,8 @@ export async function sha256(text: string): Promise<string> {
 }
 
 /**
- * Makes short hashes: enough to tell secrets apart, too short to recover one. The last is kept, because a watch needs
- * the same one for each page, and Web Crypto's threads take a millisecond on a busy machine.
+ * Makes short hashes: long enough to tell secrets apart, too short to recover a secret. It keeps the last hash, because
+ * a watch needs the same hash for each page, and Web Crypto's threads take a millisecond on a busy machine.
  */
 export function shortHasher(hash: (text: string) => Promise<string>): (text: string) => Promise<string> {
   let last: { readonly text: string; readonly hash: Promise<string> } | undefined;

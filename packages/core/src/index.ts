@@ -1,10 +1,10 @@
 /**
- * Clients, sources, watches and exports. It knows no API and imports nothing from Node.
+ * Clients, sources, watches and exports. This entry knows no API and imports nothing from Node.
  *
  * @module @sluice/core
  */
 
-// A compiler names a type by an entry that the program knows, so that each entry leads to those of the types it prints.
+// The compiler can only name a type by an entry that the program knows, so each entry refers to the entry of its types.
 export type {} from './kit.js';
 
 // Clients

@@ -5,8 +5,8 @@ import { isRetriedStatus } from './retriedStatuses.js';
  * Whether the same walk may succeed later without any change: the network failed, the API was busy or down, a response
  * was cut or HTML, a cursor expired, rows moved during the walk.
  *
- * `false` for permanent errors: a `Retry-After` of more than a day, a refused key or request, a closed client, an untrusted certificate, a response of
- * another shape, a loop, an invalid option, and errors that are not from Sluice.
+ * `false` for permanent errors: a `Retry-After` of more than a day, a refused key or request, a closed client, an
+ * untrusted certificate, a response of another shape, a loop, an invalid option, and errors not thrown by Sluice.
  *
  * @example
  * poll(client.streams.list(), { every: 30_000 }).pipe(
@@ -30,7 +30,7 @@ export function isTransient(error: unknown): error is SluiceError {
         ? isRetriedStatus(Number(details['status']))
         : details['isTemporary'] === true;
     case 'decode':
-      // Only a body that is not JSON has an excerpt. A document of an unexpected shape stays so.
+      // Only the error of a body that is not JSON has an excerpt. A document of unexpected shape will not change.
       return 'excerpt' in details;
     default:
       return false;
@@ -39,12 +39,12 @@ export function isTransient(error: unknown): error is SluiceError {
 
 const ownCodes: readonly string[] = ['config', 'checkpoint', 'lock', 'plugin', 'sink'];
 
-/** Whether only a change of this program or machine can help, whatever the API sends later. */
+/** Whether only a change of this program or machine can solve the error, whatever the API sends later. */
 export function isOwnFault(error: unknown): boolean {
   return !SluiceError.is(error) || ownCodes.includes(error.code) || error.details['isClosed'] === true;
 }
 
-/** Ms: an API that asks for more does not recover by itself while a watch or poll waits. */
+/** Ms. An API that asks for a longer wait does not recover by itself while a watch or poll waits. */
 const longestWait = 86_400_000;
 
 /** Whether a platform's error code means an untrusted certificate. */

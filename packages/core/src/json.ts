@@ -9,7 +9,7 @@ const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const exactBrand = Symbol.for('sluice.exactNumber');
 
 /**
- * A number of JSON that a double would change, for the body of a request: it is sent as a number. In a query it is text.
+ * A number of JSON that a double would change. In the body of a request it is sent as a number, in a query as text.
  *
  * @example new ExactNumber('12345678901234567890')
  * @throws ConfigError if the text is not a number of JSON.
@@ -17,7 +17,7 @@ const exactBrand = Symbol.for('sluice.exactNumber');
 export class ExactNumber {
   readonly text: string;
 
-  /** Whether a value is one, from any copy of this package: a plugin may bring its own. */
+  /** Whether a value is an exact number, from any copy of this package: a plugin may bring its own copy. */
   static [Symbol.hasInstance](value: unknown): boolean {
     return isRecord(value) && exactBrand in value;
   }
@@ -34,7 +34,7 @@ export class ExactNumber {
     return this.text;
   }
 
-  /** For those that look at a body. What is sent has no quotes. */
+  /** For code that reads a body, e.g. a link. The number is sent without quotes. */
   toJSON(): string {
     return this.text;
   }
@@ -50,8 +50,8 @@ export function jsonText(value: Json): string {
 }
 
 /**
- * A copy that `JSON.stringify` keeps whole: an exact number is `{ number: '…' }`, and what looks like one has that around
- * it once more.
+ * A copy that `JSON.stringify` does not change: an exact number becomes `{ number: '…' }`, and an object of that form
+ * is wrapped in another one.
  */
 export function packNumbers(value: Json): Json {
   if (value instanceof ExactNumber) return { number: value.text };
@@ -61,7 +61,7 @@ export function packNumbers(value: Json): Json {
   return isPacked(packed) ? { number: packed } : packed;
 }
 
-/** What {@link packNumbers} has made a copy of, after it was stored as JSON. */
+/** Restores the value of which {@link packNumbers} made a copy, after the copy was stored as JSON. */
 export function unpackNumbers(value: unknown): unknown {
   if (isList(value)) return value.map(unpackNumbers);
   if (!isRecord(value)) return value;
@@ -84,7 +84,7 @@ function mapFields<From, To>(value: Readonly<Record<string, From>>, map: (field:
 const deepest = 100;
 
 /**
- * A copy of a value that is JSON already, deeply frozen: what is sent is what was checked, whoever has the original.
+ * A deeply frozen copy of a value that is JSON already, so that nobody can change the value after the check.
  *
  * @param place names the value in errors, e.g. `body`
  *
@@ -109,9 +109,9 @@ export function frozenJson(value: unknown, place: string, depth = 0): Json {
   return Object.freeze<Record<string, Json>>(Object.fromEntries(fields));
 }
 
-/** The same for an object of optional fields: those that are `undefined` are left out. */
+/** `frozenJson` for an object of optional fields: fields that are `undefined` are left out. */
 export function definedJson(value: object, place: string): Json {
-  // Not its fields alone: an object of a class is refused.
+  // `frozenJson` refuses an object of a class, whose fields alone would pass.
   if (!isPlain(value)) return frozenJson(value, place);
   return frozenJson(Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)), place);
 }

@@ -1,5 +1,5 @@
 /**
- * For authors of sinks, stores, limiters and tools: what they implement, what they are told, and what they check with.
+ * For authors of sinks, stores, limiters and tools: interfaces to implement, events to receive, and checks to use.
  *
  * @module @sluice/core/kit
  */

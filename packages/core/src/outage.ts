@@ -1,13 +1,13 @@
 import type { ErrorReport } from './errorReport.js';
 
-/** Why a target takes nothing now, and may later. */
+/** A target is unavailable, but may become available again. */
 export interface Outage {
-  /** In a few words, which quote nothing that the target said. */
+  /** The cause in a few words, without a quote of the target. */
   readonly cause: string;
-  /** Ms that it has lasted. */
+  /** Ms since the outage began. */
   readonly for: number;
-  /** Ms for which it is tried again. */
+  /** Ms for which attempts continue. */
   readonly left: number;
-  /** Of the latest attempt. */
+  /** The error of the latest attempt. */
   readonly error: ErrorReport;
 }

@@ -4,13 +4,13 @@ import { isCount, isList, isRecord } from './values.js';
 /** Where a chain of pages continues: at the API's own cursor, or after a number of rows. */
 export type PageCursor = NextCursor | { readonly offset: number };
 
-/** The API's own cursor. `isNumber`: it is sent as a number of JSON. */
+/** The API's own cursor. With `isNumber`, it is sent as a number of JSON. */
 export interface NextCursor {
   readonly cursor: string;
   readonly isNumber?: true;
 }
 
-/** How far one partition has been walked, and what is needed to detect that it makes no progress. */
+/** How far one partition has been walked, with data to detect that it makes no progress. */
 export interface ChainPosition {
   readonly next: PageCursor;
   /** Pages and rows received in this chain. */
@@ -18,22 +18,22 @@ export interface ChainPosition {
   readonly rows: number;
   /** How many of these rows were emitted; absent if all were. */
   readonly kept?: number;
-  /** How many of these rows have the key of an earlier one; absent if none has. */
+  /** How many of these rows have the key of an earlier row; absent if none has. */
   readonly repeated?: number;
   /** Rows before this position; unknown if the chain started at a given cursor. */
   readonly offset?: number;
-  /** Fingerprints of the first page, the previous page, a page that serves to detect loops, and the last row. */
+  /** Fingerprints of the first page, the previous page, a page for detecting loops, and the last row. */
   readonly first?: string;
   readonly previous?: string;
   readonly landmark?: string;
   readonly lastRow?: string;
-  /** The hash of the previous page that its source has computed, if it does. */
+  /** The hash of the previous page, if its source computes one. */
   readonly hash?: string;
-  /** The smallest number of rows in the whole listing that the API has stated; absent if it states none. */
+  /** The smallest total of the whole listing that the API has stated; absent if it states none. */
   readonly total?: number;
-  /** The largest one; absent if it is the same. */
+  /** The largest total; absent if it is equal to the smallest. */
   readonly maxTotal?: number;
-  /** One of them was not the number of rows of its page: they count the listing. */
+  /** A stated total was not the number of rows of its page, so totals count the listing. */
   readonly isListingTotal?: true;
   /** Consecutive empty pages up to here. */
   readonly empty?: number;
@@ -50,28 +50,28 @@ export type DoneRange = readonly [first: number, last: number, rows: number];
  * How far a walk has got in its plan: all partitions below `before` and in `done` are done; `begun` has the others that
  * were started.
  *
- * Plain JSON, and small for any plan, because no more partitions are begun at once than the concurrency, and those
- * between them that are done are ranges.
+ * Plain JSON, and small for any plan: no more partitions are unfinished at once than the concurrency, and finished
+ * partitions between them are stored as ranges.
  *
  * @example { before: 3, begun: { '3': { next: { cursor: 'a' }, pages: 7, rows: 70 } }, done: [[4, 90, 5]], rows: 95, pages: 99 }
  */
 export interface Position {
   readonly before: number;
   readonly begun: Readonly<Record<string, ChainPosition>>;
-  /** In their order; absent if there are none. */
+  /** The finished partitions from `before` on, in order; absent if there are none. */
   readonly done?: readonly DoneRange[];
-  /** Rows and pages that the walk has received up to here, as far as `maxRows` lets it emit them. */
+  /** Rows and pages that the walk has received up to here, without rows beyond `maxRows`. */
   readonly rows: number;
-  /** How many of these rows were emitted: the others a filter left out, or they were repeated. Absent if all were. */
+  /** How many of these rows were emitted: a filter left others out, or they were repeated. Absent if all were. */
   readonly kept?: number;
-  /** How many of these rows have the key of an earlier row of their partition; absent if none has, or none was compared. */
+  /** How many of these rows have the key of an earlier row of their partition; absent if none, or without `repeats`. */
   readonly repeated?: number;
   readonly pages: number;
-  /** Of the finished partitions; absent while there is none for which the API states a total. */
+  /** Totals of the finished partitions; absent while there is none for which the API states a total. */
   readonly totals?: StatedTotals;
   /** A hash of the source and its requests, e.g. its parameters: the walk of another plan refuses it. */
   readonly plan?: string;
-  /** Of a walk of this partition only. It says nothing about the others, so no walk of the whole plan resumes here. */
+  /** Set if the walk walks only this partition. Then no walk of the whole plan can resume here. */
   readonly partition?: number;
 }
 
@@ -82,12 +82,11 @@ export function startOfPartition(partition: number): Position {
   return { before: partition, begun: {}, rows: 0, pages: 0, partition };
 }
 
-/** Whether a partition is done. */
 export function isDone({ before, done = [] }: Position, partition: number): boolean {
   return partition < before || done.some(([first, last]) => first <= partition && partition <= last);
 }
 
-/** The position after the last page of a partition. @param rows that the walk has received of it */
+/** The position after the last page of a partition. @param rows the partition's rows that the walk has received */
 export function withDone(position: Position, partition: number, rows: number): Position {
   const { done: known = [], ...others } = position;
   const { [partition]: ended, ...begun } = position.begun;

@@ -6,12 +6,12 @@ export function rewriteReport(report: ErrorReport, rewrite: (text: string) => st
   return reportOf(rewriteThrown(report, rewrite));
 }
 
-/** Removes secrets from a text, and cuts it behind them. */
+/** Removes secrets from a text, and then cuts it to a length. */
 interface Redactor {
   redact?(text: string, length?: number): string;
 }
 
-/** Longest text in an error or event. Those of plugins may have any length, and all are searched for secrets. */
+/** Longest text in an error or event. Texts of plugins may have any length, and each is searched for secrets. */
 export const longestText = 10_000;
 
 /** A thrown value without secrets in its texts. */
@@ -23,8 +23,8 @@ export function redactThrown(thrown: unknown, redactor: Redactor | undefined): u
 const deepest = 50;
 
 /**
- * Rewrites all texts of a thrown value, e.g. to redact secrets: those of errors in place, so that they stay who they are,
- * with their causes and details. Other objects may be somebody's rows, so they are copied if a text changes.
+ * Rewrites all texts of a thrown value, e.g. to redact secrets. Errors, with their causes and details, are changed in
+ * place, so that they keep their identity. Other objects may be somebody's rows: they are copied if a text changes.
  */
 function rewriteThrown(thrown: unknown, rewrite: (text: string) => string): unknown {
   return new Rewriting(rewrite).of(thrown, 0);
@@ -32,7 +32,7 @@ function rewriteThrown(thrown: unknown, rewrite: (text: string) => string): unkn
 
 class Rewriting {
   readonly #rewrite: (text: string) => string;
-  /** What was made of each object. Until that is known: errors themselves, and of others nothing, so a copy has no cycle. */
+  /** The result for each object. Until it is known: errors themselves, `undefined` for others: no copy has a cycle. */
   readonly #made = new Map<object, unknown>();
 
   constructor(rewrite: (text: string) => string) {
@@ -70,14 +70,14 @@ class Rewriting {
   }
 
   #error(error: object, depth: number): unknown {
-    // A stack quotes the message. Both, and the name, may be anywhere: own, inherited, or made by a getter.
+    // A stack quotes the message. Name, message and stack may be own, inherited, or made by a getter.
     for (const name of new Set(['name', 'message', 'stack', ...Reflect.ownKeys(error)])) {
       const value = fieldOf(error, name);
       const made = this.of(value, depth);
       const shown = typeof name === 'string' ? this.#rewrite(name) : name;
       if (Object.is(made, value) && shown === name) continue;
       const isSet = Reflect.defineProperty(error, shown, { value: made, writable: true, configurable: true });
-      // It is frozen.
+      // The error is frozen, so a new one replaces it.
       if (!isSet || (shown !== name && !Reflect.deleteProperty(error, name)))
         return new Error(this.#rewrite(textOf(fieldOf(error, 'message'))));
     }

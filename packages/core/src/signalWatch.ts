@@ -1,4 +1,4 @@
-/** Calls back when signals abort, with one listener per signal: Node.js warns of a leak beyond ten. */
+/** Calls back when signals abort, with one listener per signal: beyond ten listeners, Node.js warns of a leak. */
 export class SignalWatch {
   readonly #watched = new Map<AbortSignal, Watched>();
 
@@ -19,7 +19,7 @@ export class SignalWatch {
     let isCalling = false;
     const callAll = (): void => {
       isCalling = true;
-      // Also those that are added meanwhile.
+      // `shift` also finds callbacks that are added meanwhile.
       for (let onAbort = callbacks.shift(); onAbort; onAbort = callbacks.shift()) onAbort();
       this.#watched.delete(signal);
     };
@@ -39,8 +39,8 @@ export class SignalWatch {
 
 interface Watched {
   /**
-   * Not a `Set`: when V8 makes room in one, its old table keeps what was in it, and leads to the new one. Once an old table is
-   * in the old generation, that retains every request since, with its page, until a full garbage collection.
+   * Not a `Set`: when V8 makes room in a set, its old table keeps its content and refers to the new table. Once an old
+   * table is in the old generation, it retains every later request, with its page, until a full garbage collection.
    */
   readonly callbacks: (() => void)[];
   unlisten(): void;

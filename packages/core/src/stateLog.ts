@@ -8,10 +8,10 @@ export interface StateLog {
   replace(records: Iterable<object>): Promise<void>;
   /** Size of the records; 0 before `read`. */
   readonly bytes: number;
-  /** Refuses, without changes, a log that is not ours, as `replace` would. Default: refuses none. @throws CheckpointError. */
+  /** Rejects, without changes, where `replace` would refuse a foreign log. Default: never. @throws CheckpointError. */
   checkReplaceable?(): Promise<void>;
   /** Removes the log, if it exists. */
   remove(): Promise<void>;
-  /** Appended records are durable already. */
+  /** Closes the log. Appended records are durable already. */
   close(): Promise<void>;
 }

@@ -3,44 +3,44 @@ import { isCount, isRecord } from './values.js';
 /** A total that the API states, and the rows that it has listed. */
 export type StatedTotal = Readonly<Record<'total' | 'listed', number>>;
 
-/** Whether an untrusted value is such a total. */
+/** Whether an untrusted value is a stated total. */
 function isStatedTotal(value: unknown): value is StatedTotal {
   return isRecord(value) && isCount(value['total']) && isCount(value['listed']);
 }
 
 /**
- * What finished partitions have, compared with the totals that the API states for them, where it does. `total` and
- * `listed` are the sums of the short ones.
+ * The finished partitions for which the API states totals, compared with these. `total` and `listed` are the sums of
+ * the short partitions.
  */
 export interface StatedTotals extends StatedTotal {
   readonly partitions: number;
-  /** Of them, those with fewer rows than the smallest total that was stated. */
+  /** How many of them are short: they have fewer rows than the smallest stated total. */
   readonly short: number;
-  /** The short one, for messages, if there is only one and the walk has several partitions: e.g. `partition 2 of 3`. */
+  /** The short partition's name, e.g. `partition 2 of 3`, if it is the only one, and the walk has several. */
   readonly which?: string;
-  /** Those with more rows than the largest total that was stated; absent if there are none. */
+  /** The partitions with more rows than the largest stated total; absent if there are none. */
   readonly over?: PartitionTotals;
 }
 
-/** Some partitions: their number, the sums of their totals and rows, and the name of the only one. */
+/** Some partitions: their number, the sums of their totals and rows, and the name if there is only one. */
 interface PartitionTotals extends StatedTotal {
   readonly partitions: number;
   readonly which?: string;
 }
 
-/** Listings with fewer rows than the API states, or if there are none, those with more. */
+/** Listings with fewer rows than the API states, or if there are none, listings with more. */
 export interface TotalGap extends PartitionTotals {
   readonly kind: 'shortOfTotal' | 'overTotal';
 }
 
-/** What a chain's position keeps of the totals that its pages have stated. */
+/** The totals that a chain's pages have stated, as its position stores them. */
 interface TotalsOfChain {
   readonly total?: number | undefined;
   readonly maxTotal?: number | undefined;
   readonly isListingTotal?: true | undefined;
 }
 
-/** What a position keeps after another page. @param stated the page's total @param rows that the page has */
+/** The totals after another page. @param stated the page's total @param rows the number of rows of the page */
 export function totalsAfter(
   { total: min, maxTotal: max = min, isListingTotal }: TotalsOfChain,
   stated: number | undefined,
@@ -54,10 +54,10 @@ export function totalsAfter(
 }
 
 /**
- * A partition that has ended, compared with the totals that its pages have stated; `undefined` if they stated none. If each
- * was the number of rows of its page, they may not be those of the listing: then it can't have too many rows.
+ * Compares a finished partition with the totals that its pages have stated; `undefined` if they stated none. If each
+ * total was the number of rows of its page, it may not count the listing: then the partition can't have too many rows.
  *
- * @param repeated rows that are among those received, and have the key of an earlier one
+ * @param repeated how many received rows have the key of an earlier row
  */
 export function totalsAtEnd(
   { offset, total, maxTotal = total, isListingTotal }: TotalsOfChain & { readonly offset?: number | undefined },
@@ -70,7 +70,7 @@ export function totalsAtEnd(
   return { partitions: 1, short: 0, total: 0, listed: 0, ...over };
 }
 
-/** What differs from the totals that the API states. */
+/** The listings that differ from the totals that the API states. */
 export function findGap(totals: StatedTotals | undefined): TotalGap | undefined {
   if (!totals) return undefined;
   const { short: partitions, total, listed, which, over } = totals;
@@ -78,15 +78,15 @@ export function findGap(totals: StatedTotals | undefined): TotalGap | undefined 
   return over && { kind: 'overTotal', ...over };
 }
 
-/** Listings whose rows differ in number from the totals that the API states. At most one of the two is there. */
+/** Listings whose number of rows differs from the totals that the API states. At most one property is present. */
 export type StatedGap = Readonly<{
-  /** They have fewer rows: the smallest totals that were stated, and the rows that were listed. */
+  /** They have fewer rows: the sums of the smallest stated totals, and of the listed rows. */
   shortOfTotal?: StatedTotal;
   /** They have more rows than the largest totals, and none has fewer. */
   overTotal?: StatedTotal;
 }>;
 
-/** A gap as a report has it. */
+/** The form of a gap in reports. */
 export function reportGap(gap: TotalGap | undefined): StatedGap {
   if (!gap) return {};
   const { kind, total, listed } = gap;
@@ -99,7 +99,7 @@ export function pickGap({ shortOfTotal, overTotal }: { readonly [Name in keyof S
   return isStatedTotal(overTotal) ? { overTotal } : {};
 }
 
-/** The totals of more partitions together. @param which names those of `more`, if it is one. */
+/** Adds the totals of more partitions. @param which the name of the partition in `more`, if it is only one */
 export function joinTotals(all: StatedTotals | undefined, more: StatedTotals, which: string | undefined): StatedTotals {
   const before = { partitions: all?.short ?? 0, total: all?.total ?? 0, listed: all?.listed ?? 0, which: all?.which };
   const { partitions, ...short } = join(before, { ...more, partitions: more.short }, which);
@@ -122,7 +122,7 @@ function join(
   };
 }
 
-/** Whether an untrusted value is what finished partitions have. */
+/** Whether an untrusted value has the totals of finished partitions. */
 export function isStatedTotals(value: unknown): value is StatedTotals {
   if (!isRecord(value)) return false;
   const { short, over = value } = value;

@@ -8,14 +8,14 @@ export function kindOf(value: unknown): string {
   return kinds[typeof value] ?? `a ${typeof value}`;
 }
 
-/** A value that is not what was wanted: numbers and names as they are, e.g. `NaN` or `undefined`, others by their type. */
+/** Describes a wrong value: numbers, booleans and names such as `NaN` or `undefined` as text, others by their type. */
 export function inWords(value: unknown): string {
   if (value === '') return 'an empty text';
   const hasText = value === null || ['undefined', 'number', 'boolean'].includes(typeof value);
   return hasText ? String(value) : kindOf(value);
 }
 
-/** A text for an error: whole or not at all, since a part of a secret would not be found in it. */
+/** Shows a text in an error: completely or not at all, since the redaction would not find a part of a secret. */
 export function shownText(text: string, longest = 100): string {
   return text.length > longest ? `a text of ${text.length} characters` : JSON.stringify(text);
 }
@@ -35,13 +35,13 @@ export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-/** A count that an API states, as a number or as text of digits; `undefined` if it is none. */
+/** A count that an API states, as a number or text of digits; `undefined` if the value is not a count. */
 export function countIn(value: unknown): number | undefined {
   const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   return isCount(count) ? count : undefined;
 }
 
-/** The value of a JSON text; `undefined` if it is none. */
+/** The value of a JSON text; `undefined` if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -50,7 +50,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The code of the platform for an error, e.g. `ENOSPC`. */
+/** The platform's code of an error, e.g. `ENOSPC`. */
 export function platformCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
