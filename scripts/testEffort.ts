@@ -11,15 +11,30 @@ export function testEffort(value = process.env['SLUICE_TEST_EFFORT'] ?? ''): num
   throw new Error(`SLUICE_TEST_EFFORT is "${value}": give a number, 1 for a third of all cases, 3 for all of them.`);
 }
 
+/**
+ * Where the cases begin of which a test takes some, as `SLUICE_TEST_TURN` says. CI draws it from its content, so that each third of the
+ * cases gets its turn.
+ */
+export function testTurn(value = process.env['SLUICE_TEST_TURN'] ?? ''): number {
+  const turn = Number(value);
+  if (turn >= 0 && Number.isSafeInteger(turn)) return turn;
+  throw new Error(`SLUICE_TEST_TURN is "${value}": give a whole number, 0 for the first case.`);
+}
+
 /** As many random cases as the effort is worth, of those that a full one tries. */
 export function casesOf(full: number, effort = testEffort()): number {
   return Math.ceil((full * effort) / fullEffort);
 }
 
 /**
- * The cases that the effort is worth, out of all: every third one by default. `first` says which, so that tests which walk through the
- * same calls one after the other take different ones.
+ * The cases that the effort is worth, out of all: every third one by default, and at least one. `first` says which, so that tests which
+ * walk through the same calls one after the other take different ones.
  */
-export function someOf<T>(all: readonly T[], first = 0, effort = testEffort()): readonly T[] {
-  return all.filter((_, nth) => (nth + fullEffort - (first % fullEffort)) % fullEffort < effort);
+export function someOf<T>(
+  all: readonly T[],
+  first = 0,
+  { effort = testEffort(), turn = testTurn() } = {},
+): readonly T[] {
+  const begin = ((first + turn) % fullEffort) % Math.max(all.length, 1);
+  return all.filter((_, nth) => (nth + fullEffort - begin) % fullEffort < effort);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { casesOf, someOf, testEffort } from '../scripts/testEffort.js';
+import { casesOf, someOf, testEffort, testTurn } from '../scripts/testEffort.js';
 
 const calls = [0, 1, 2, 3, 4, 5, 6, 7];
 
@@ -36,11 +36,32 @@ describe('the effort of tests', () => {
     [0, 3, calls],
     [2, 9, calls],
   ])('from case %d on, with effort %d, runs %j', (first, effort, taken) => {
-    expect(someOf(calls, first, effort)).toEqual(taken);
+    expect(someOf(calls, first, { effort, turn: 0 })).toEqual(taken);
   });
 
   test('skips no case, whichever is the first', () => {
-    const taken = [0, 1, 2].flatMap((first) => someOf(calls, first, 1));
+    const taken = [0, 1, 2].flatMap((first) => someOf(calls, first, { effort: 1, turn: 0 }));
     expect(taken.toSorted((a, b) => a - b)).toEqual(calls);
+  });
+
+  test.each([
+    ['', 0],
+    ['0', 0],
+    ['11259375', 11_259_375],
+  ])('with SLUICE_TEST_TURN=%s begins at %d', (value, turn) => {
+    expect(testTurn(value)).toBe(turn);
+  });
+
+  test.each(['first', '-1', '1.5', 'Infinity'])('refuses SLUICE_TEST_TURN=%s', (value) => {
+    expect(() => testTurn(value)).toThrow(`SLUICE_TEST_TURN is "${value}": give a whole number`);
+  });
+
+  test('takes every case within three turns', () => {
+    const taken = [4, 5, 6].flatMap((turn) => someOf(calls, 1, { effort: 1, turn }));
+    expect(taken.toSorted((a, b) => a - b)).toEqual(calls);
+  });
+
+  test.each([[[]], [['SQLite']], [['SQLite', 'PostgreSQL']]])('has a case of %j in every turn', (all) => {
+    for (const turn of [0, 1, 2]) expect(someOf(all, 0, { effort: 1, turn })).toHaveLength(Math.min(all.length, 1));
   });
 });
