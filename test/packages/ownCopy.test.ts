@@ -1,8 +1,9 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { onTestEnd } from '../../scripts/testScope.js';
 import { run } from '../run.js';
 import { temporaryFolder } from '../kit/temporaryFolder.js';
@@ -10,29 +11,39 @@ import { temporaryFolder } from '../kit/temporaryFolder.js';
 const consumer = inject('consumer');
 const pages = 5;
 
+const plugin = `
+  import { ConfigError, SluiceError } from '@sluice/core';
+  import { byCursor, defineApi, listing } from '@sluice/core/define';
+  const leaves = { path: '/leaves', paging: byCursor({ param: 'after', at: 'next?' }), rows: 'rows', columns: ['id'] };
+  const throwing = (error) => listing({ ...leaves, query: () => { throw error(); } });
+  export const tea = defineApi({
+    name: 'tea',
+    sources: {
+      leaves: listing(leaves),
+      unsettled: throwing(() => new ConfigError('There are two kinds of tea. Give --param kind=green or kind=black.')),
+      lost: throwing(() => new SluiceError('checkpoint', 'The leaves are others now.', { advice: [{ kind: 'restart' }] })),
+      spilt: listing({ ...leaves, paging: { ...leaves.paging, request: () => { throw 'no more tea'; } } }),
+    },
+  });`;
+
+/** The plugin's folder, with its own copy of the packages, as npm installs them if versions differ. */
+let tea: string;
+
+beforeAll(() => {
+  tea = mkdtempSync(join(tmpdir(), 'sluice-tea-'));
+  cpSync(join(consumer, 'node_modules'), join(tea, 'node_modules'), { recursive: true });
+  writeFileSync(join(tea, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(tea, 'tea.js'), plugin);
+});
+afterAll(() => {
+  rmSync(tea, { recursive: true });
+});
+
 /** The response of the server to a request for a page: the number of that page, or an error status. */
 let answer: (page: number) => number;
 let folder: string;
 
-beforeEach(async () => {
-  answer = () => 200;
-  const server = createServer(({ url = '' }, response) => {
-    const page = Number(new URL(url, 'http://localhost').searchParams.get('after') ?? 0);
-    const status = answer(page);
-    response.writeHead(status, { 'content-type': 'application/json' });
-    const rows = [2 * page, 2 * page + 1].map((id) => ({ id }));
-    const next = page + 1 < pages ? String(page + 1) : null;
-    response.end(JSON.stringify(status === 200 ? { rows, next } : { message: 'no' }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestEnd(() => server.close());
-  folder = projectWithPlugin(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-});
-
-/**
- * A project whose plugin depends on its own copy of @sluice/core, as npm installs it if versions differ. The command
- * knows none of its classes.
- */
+/** A project with this plugin. The command knows none of the classes that the plugin throws. */
 function projectWithPlugin(baseUrl: string): string {
   const project = temporaryFolder();
   const files: Readonly<Record<string, string>> = {
@@ -41,25 +52,8 @@ function projectWithPlugin(baseUrl: string): string {
       import { tea } from './tea/tea.js';
       export default { plugins: [tea({ baseUrl: '${baseUrl}' })], defaults: { rate: 'unlimited' } };`,
   };
-  cpSync(join(consumer, 'node_modules'), join(project, 'tea', 'node_modules'), { recursive: true });
+  symlinkSync(tea, join(project, 'tea'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
-  writeFileSync(
-    join(project, 'tea', 'tea.js'),
-    `
-      import { ConfigError, SluiceError } from '@sluice/core';
-      import { byCursor, defineApi, listing } from '@sluice/core/define';
-      const leaves = { path: '/leaves', paging: byCursor({ param: 'after', at: 'next?' }), rows: 'rows', columns: ['id'] };
-      const throwing = (error) => listing({ ...leaves, query: () => { throw error(); } });
-      export const tea = defineApi({
-        name: 'tea',
-        sources: {
-          leaves: listing(leaves),
-          unsettled: throwing(() => new ConfigError('There are two kinds of tea. Give --param kind=green or kind=black.')),
-          lost: throwing(() => new SluiceError('checkpoint', 'The leaves are others now.', { advice: [{ kind: 'restart' }] })),
-          spilt: listing({ ...leaves, paging: { ...leaves.paging, request: () => { throw 'no more tea'; } } }),
-        },
-      });`,
-  );
   return project;
 }
 
@@ -74,6 +68,21 @@ const exported = (source: string, ...more: readonly string[]): ReturnType<typeof
   sluice('export', source, '--to', 'tea.jsonl', '--quiet', ...more);
 
 describe("errors of a plugin's own copy of the core", () => {
+  beforeEach(async () => {
+    answer = () => 200;
+    const server = createServer(({ url = '' }, response) => {
+      const page = Number(new URL(url, 'http://localhost').searchParams.get('after') ?? 0);
+      const status = answer(page);
+      response.writeHead(status, { 'content-type': 'application/json' });
+      const rows = [2 * page, 2 * page + 1].map((id) => ({ id }));
+      const next = page + 1 < pages ? String(page + 1) : null;
+      response.end(JSON.stringify(status === 200 ? { rows, next } : { message: 'no' }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestEnd(() => server.close());
+    folder = projectWithPlugin(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  });
+
   test('an invalid option is reported as such: exit code 2, and its own sentence', async () => {
     expect(await exported('tea.unsettled')).toEqual({
       code: 2,
@@ -166,9 +175,10 @@ test('G5 the suites judge implementations of another copy of the core like those
       suites.testStateStore({ test, factory: parts.state });
       suites.testPlugin({ test, factory: parts.plugin });`,
   };
-  for (const partition of ['suites', 'parts'])
-    cpSync(join(consumer, 'node_modules'), join(project, partition, 'node_modules'), { recursive: true });
+  for (const folder of ['suites', 'parts']) mkdirSync(join(project, folder));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
+  symlinkSync(join(consumer, 'node_modules'), join(project, 'suites', 'node_modules'));
+  symlinkSync(join(tea, 'node_modules'), join(project, 'parts', 'node_modules'));
   const { code, output } = await run(['--test', '--test-reporter=tap', 'suites.test.js'], project, {});
   expect({ code, output }).toMatchObject({ code: 0, output: expect.stringMatching(/^# fail 0$/m) });
   expect(Number(/^# pass (\d+)$/m.exec(output)?.[1])).toBeGreaterThan(50);
