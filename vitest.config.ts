@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
+import { CampaignSequencer } from './scripts/campaignSequencer.js';
 import { JsonFileReporter, QuietReporter } from './scripts/quietReporter.js';
 
 /** What looks at all of its process, or mocks a module. */
@@ -66,6 +67,7 @@ export default defineConfig({
     // What has not changed since the last run is not compiled again.
     experimental: { fsModuleCache: true },
     tags: [slow],
+    sequence: { sequencer: CampaignSequencer },
     projects: [
       // Files share their processes, since to start one and load all anew takes longer than most files' tests: each leaves its process as it
       // found it. One project for all, since each project has processes of its own.
