@@ -20,7 +20,7 @@ import {
 import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
 
 export type { PostgresPlace } from './postgres/database.js';
-export type * from './sql/publicTypes.js';
+export type * from './publicTypes.js';
 
 /** Options of {@link postgres}. */
 export interface PostgresOptions extends TableOptions, PostgresPlace {}

@@ -25,7 +25,7 @@ import {
 import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
 import { findOutage, openSqlite, readRefusal, readSqlite } from './sqlite/driver.js';
 
-export type * from './sql/publicTypes.js';
+export type * from './publicTypes.js';
 
 /** Where a database of SQLite is. */
 export interface SqlitePlace {
