@@ -7,7 +7,7 @@
 import type { Sink } from '@sluice/core';
 import { checkOptions } from '@sluice/core/kit';
 import { fileSink, type FileTarget } from '@sluice/core/node';
-import { csvFormat, type CsvFormatOptions } from './csvFormat.js';
+import { csvFormat, csvFormatNames, type CsvFormatOptions } from './csvFormat.js';
 
 export { csvFormat, type CsvFormatOptions } from './csvFormat.js';
 
@@ -22,16 +22,8 @@ export interface CsvOptions extends FileTarget, CsvFormatOptions {}
  * file is unchanged.
  */
 export function csv<T extends object>(options: CsvOptions): Sink<T> {
-  checkOptions('csv()', options, {
-    path: 'text',
-    ifExists: true,
-    gzip: true,
-    fileSystem: true,
-    columns: true,
-    extra: true,
-    guardFormulas: true,
-    bom: true,
-  });
-  const { columns, extra, guardFormulas, bom, ...target } = options;
-  return fileSink<T>(csvFormat({ columns, extra, guardFormulas, bom }), target);
+  const names = { path: 'text', ifExists: true, gzip: true, fileSystem: true, ...csvFormatNames } as const;
+  checkOptions('csv()', options, names);
+  const { path, ifExists, gzip, fileSystem, ...format } = options;
+  return fileSink<T>(csvFormat(format), { path, ifExists, gzip, fileSystem });
 }

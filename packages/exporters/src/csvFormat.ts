@@ -29,6 +29,9 @@ export interface CsvFormatOptions {
   readonly bom?: boolean | undefined;
 }
 
+/** The names of these options. */
+export const csvFormatNames = { columns: true, extra: true, guardFormulas: true, bom: true } as const;
+
 const extraColumn = 'extra';
 
 /**
@@ -39,7 +42,7 @@ const extraColumn = 'extra';
  * value is not valid JSON (a BigInt, a cycle), when a row is encoded.
  */
 export function csvFormat<T extends object>(options: CsvFormatOptions = {}): RowFormat<T> {
-  checkOptions('csvFormat()', options, { columns: true, extra: true, guardFormulas: true, bom: true });
+  checkOptions('csvFormat()', options, csvFormatNames);
   const { extra = false, guardFormulas = false, bom = false } = options;
   return {
     name: 'csv',

@@ -7,7 +7,7 @@
 import type { Sink } from '@sluice/core';
 import { checkOptions } from '@sluice/core/kit';
 import { fileSink, type FileTarget } from '@sluice/core/node';
-import { jsonlFormat, type JsonlFormatOptions } from './jsonlFormat.js';
+import { jsonlFormat, jsonlFormatNames, type JsonlFormatOptions } from './jsonlFormat.js';
 
 export { jsonlFormat, type JsonlFormatOptions } from './jsonlFormat.js';
 
@@ -21,7 +21,8 @@ export interface JsonlOptions extends FileTarget, JsonlFormatOptions {}
  * @throws ConfigError if a column is unknown; SinkError if the file can't be written; an existing file is unchanged.
  */
 export function jsonl<T extends object>(options: JsonlOptions): Sink<T> {
-  checkOptions('jsonl()', options, { path: 'text', ifExists: true, gzip: true, fileSystem: true, columns: true });
-  const { columns, ...target } = options;
-  return fileSink<T>(jsonlFormat({ columns }), target);
+  const names = { path: 'text', ifExists: true, gzip: true, fileSystem: true, ...jsonlFormatNames } as const;
+  checkOptions('jsonl()', options, names);
+  const { path, ifExists, gzip, fileSystem, ...format } = options;
+  return fileSink<T>(jsonlFormat(format), { path, ifExists, gzip, fileSystem });
 }

@@ -7,6 +7,9 @@ export interface JsonlFormatOptions {
   readonly columns?: readonly string[] | undefined;
 }
 
+/** The names of these options. */
+export const jsonlFormatNames = { columns: true } as const;
+
 /**
  * Rows as JSON Lines: one JSON value per line, each ended by a line feed. U+0085, U+2028 and U+2029 are escaped,
  * because some readers take them for line ends. The values are exact: parsing a line gives the row.
@@ -15,7 +18,7 @@ export interface JsonlFormatOptions {
  * BigInt, a cycle), when it is encoded.
  */
 export function jsonlFormat<T extends object>(options: JsonlFormatOptions = {}): RowFormat<T> {
-  checkOptions('jsonlFormat()', options, { columns: true });
+  checkOptions('jsonlFormat()', options, jsonlFormatNames);
   const { columns } = options;
   return {
     name: 'jsonl',
