@@ -1,7 +1,7 @@
 import type { Environment } from './environment/environment.js';
 import { EarlyEnd } from './errors/errors.js';
 import { chooseExitCode, isClosedOutput } from './errors/exitCode.js';
-import { errorSentence } from './errors/formatError.js';
+import { errorSentence } from './options/formatError.js';
 import { redact, redactorFor } from './errors/redact.js';
 import { visibleText } from './terminal/text.js';
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { SluiceError, systemClock } from '@sluice/core';
 import { type ListedLetter, readDeadLetters, replay, type ReplayCounts } from '@sluice/exporters/webhook';
 import type { Run } from '../config/config.js';
-import { explainInFlags } from '../errors/cliTerms.js';
+import { explainInFlags } from '../options/cliTerms.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Failure, Interruption, type InterruptionReport, UsageError } from '../errors/errors.js';
 import { redact } from '../errors/redact.js';

@@ -16,7 +16,7 @@ import {
 import { RateNote } from './doctor/rateNote.js';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
-import { errorSentence } from '../errors/formatError.js';
+import { errorSentence } from '../options/formatError.js';
 import { redactValues } from '../errors/redact.js';
 import type { Invocation, Run } from '../config/config.js';
 import type { CommandOptions } from '../options/commands.js';

@@ -10,7 +10,7 @@ import { exitCodes, UsageError } from '../errors/errors.js';
 import { isApiName } from '../input/baseUrl.js';
 import { readHeaders } from '../input/readHeaders.js';
 import { readInput } from '../input/readInput.js';
-import { standardOutput } from '../options/targetOptions.js';
+import { standardOutput } from '../options/rowFormats.js';
 import { publishFile } from '../target/publishFile.js';
 import { formatCount } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';

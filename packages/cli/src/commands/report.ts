@@ -3,7 +3,7 @@ import type { Run } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Failure } from '../errors/errors.js';
-import { standardOutput } from '../options/targetOptions.js';
+import { standardOutput } from '../options/rowFormats.js';
 import { publishFile } from '../target/publishFile.js';
 import { openTable, tableName } from '../target/tableTarget.js';
 import { formatCount } from '../terminal/format.js';

@@ -4,7 +4,7 @@ import { type Config, type Invocation, noConfig } from '../config/config.js';
 import { applyDefaults } from '../config/defaults.js';
 import { loadConfig } from '../config/loadConfig.js';
 import type { Environment } from '../environment/environment.js';
-import { explainInFlags } from '../errors/cliTerms.js';
+import { explainInFlags } from '../options/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/commands.js';
 import { matchNamed } from '../target/namedTarget.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
 import type { Run } from '../config/config.js';
 import { exitCodes, Failure, UsageError } from '../errors/errors.js';
-import { toFlag } from '../errors/cliTerms.js';
+import { toFlag } from '../options/option.js';
 
 /** `sluice sandbox`: a local server of both APIs, until a signal ends it. Prints URLs, key and owners as JSON. */
 export const sandbox: Run<'sandbox'> = async (options, environment) => {

@@ -6,7 +6,7 @@ import { refuseClosed } from '../environment/output.js';
 import { exitCodes, UsageError } from '../errors/errors.js';
 import { redactValues } from '../errors/redact.js';
 import { checkConcurrency, type ExportedRows, runExport } from '../export/runExport.js';
-import { standardOutput } from '../options/targetOptions.js';
+import { standardOutput } from '../options/rowFormats.js';
 import type { CommandOptions } from '../options/commands.js';
 import { asRecordChanges, asRecords } from '../source/decodeRecords.js';
 import { explainApi, findDescribed, knownApis, listSecrets } from '../source/describe.js';

@@ -3,10 +3,10 @@ import { inspect } from 'node:util';
 import { nearestName } from '@sluice/core/kit';
 import { type Command, InvalidArgumentError, type Option } from 'commander';
 import type { Variables } from '../environment/environment.js';
-import { toFlag } from '../errors/cliTerms.js';
+import { toFlag } from '../options/option.js';
 import { UsageError } from '../errors/errors.js';
 import { standardInput } from '../input/readInput.js';
-import { guessFormat, standardOutput } from '../options/targetOptions.js';
+import { formatOf, guessFormat, standardOutput } from '../options/rowFormats.js';
 import { findOption, type OptionsOf } from '../options/commands.js';
 import type { Config } from './config.js';
 
@@ -134,21 +134,16 @@ function isApplicable(
   if (option === 'concurrency') return given.maxRows === undefined;
   if (about !== 'file') return true;
   if (kind === 'webhook' || kind === 'sink') return false;
-  const format = given.format ?? guessFormat(target);
+  const format = given.format ?? guessFormat(target) ?? 'csv';
   switch (option) {
     case 'ifExists':
       return kind === 'file';
     case 'format':
       return kind === 'stdout' || (value !== 'text' && guessFormat(target) === undefined);
-    case 'extra':
-    case 'bom':
-      return format !== 'jsonl' && format !== 'parquet';
     case 'gzip':
       return format !== 'parquet';
-    case 'strictTypes':
-      return format === 'parquet';
     default:
-      return true;
+      return (formatOf(option) ?? format) === format;
   }
 }
 

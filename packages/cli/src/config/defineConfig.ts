@@ -5,6 +5,7 @@
  */
 
 import type { Plugin } from '@sluice/core';
+import type { RowFormatName } from '../options/rowFormats.js';
 
 /** A configuration of `sluice`: the default export of `sluice.config.js`, or the content of `sluice.config.json`. */
 export interface SluiceConfig {
@@ -63,7 +64,7 @@ export interface Defaults {
   /** Columns that identify a row. */
   readonly key?: List;
   /** Format of rows or changes, unless the target's name decides it. */
-  readonly format?: 'csv' | 'jsonl' | 'parquet' | 'text' | 'json' | 'table';
+  readonly format?: RowFormatName | 'text' | 'json' | 'table';
   /** Only these columns, in this order. */
   readonly columns?: List;
   /** Whether to compress files, whatever their name. */

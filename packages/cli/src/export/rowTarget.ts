@@ -7,56 +7,65 @@ import { parquet } from '@sluice/exporters/parquet';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
-import { chooseRowFormat, standardOutput } from '../options/targetOptions.js';
+import { nameFlag, pickFor } from '../options/option.js';
 import type { GroupOptions } from '../options/options.js';
+import {
+  chooseRowFormat,
+  formatOf,
+  formatOptions,
+  type RowFormatName,
+  rowFormats,
+  standardOutput,
+} from '../options/rowFormats.js';
 import { fileTarget, stdoutTarget, type Target } from '../target/target.js';
+
+type TextWriter = readonly [toFile: typeof jsonl, toText: typeof jsonlFormat];
+
+const writers: Readonly<Record<Exclude<RowFormatName, 'parquet'>, TextWriter>> = {
+  csv: [csv, csvFormat],
+  jsonl: [jsonl, jsonlFormat],
+};
 
 /** The file or stdout of a command line. CSV escapes formulas by default, since people open it in spreadsheets. */
 export function rowTarget<T extends object>(
   options: GroupOptions<'target'>,
   { stdout, folder }: Environment,
 ): Target<T> {
-  const { to, columns, ifExists, gzip, guardFormulas = true, extra = false, bom = false, strictTypes } = options;
+  const { to, columns, ifExists, gzip } = options;
   if (to === undefined) throw new UsageError('Where to? Give --to FILE, --to - for stdout, or --forward URL.');
   const format = chooseRowFormat(to, options.format);
-  if (format === 'jsonl' && (extra || bom))
-    throw new UsageError(`--${extra ? 'extra' : 'bom'} is for CSV only; JSON Lines holds every field, in UTF-8.`);
-  if (format !== 'parquet' && strictTypes)
-    throw new UsageError(
-      `--strict-types is for Parquet: columns of ${format === 'csv' ? 'CSV' : 'JSON Lines'} have no types.`,
-    );
+  if (format === 'parquet' && to === standardOutput)
+    throw new UsageError("A Parquet file can't be written to stdout: its index comes last. Give --to FILE.parquet.");
+  refuseOtherFormats(format, options);
+  const path = resolve(folder, to);
+  const encoding = { ...pickFor(rowFormats[format].options, options), columns };
   if (format === 'parquet') {
-    refuseForParquet(to, { extra, bom, gzip: gzip ?? to.endsWith('.gz') });
+    if (gzip ?? to.endsWith('.gz'))
+      throw new UsageError(
+        'A Parquet file is compressed inside, column by column: leave out --gzip, and .gz in its name.',
+      );
     if (ifExists === 'append')
       throw new UsageError(
         "Rows can't be appended to a Parquet file: its index comes last. Export them into another one.",
       );
-    const sink = parquet<T>({ path: resolve(folder, to), ifExists, strictTypes, columns });
-    return fileTarget(to, format, sink);
+    return fileTarget(to, format, parquet<T>({ ...encoding, path, ifExists }));
   }
-  const csvOptions = { columns, guardFormulas, extra, bom };
-  if (to === standardOutput) {
-    refuseClosed(stdout);
-    const rows = format === 'csv' ? csvFormat<T>(csvOptions) : jsonlFormat<T>({ columns });
-    return stdoutTarget(format, streamSink(rows, stdout.stream, { gzip: gzip ?? false }));
-  }
-  const target = { path: resolve(folder, to), ifExists, gzip };
-  const sink = format === 'csv' ? csv<T>({ ...target, ...csvOptions }) : jsonl<T>({ ...target, columns });
-  return fileTarget(to, format, sink);
+  const [toFile, toText] = writers[format];
+  if (to !== standardOutput) return fileTarget(to, format, toFile<T>({ ...encoding, path, ifExists, gzip }));
+  refuseClosed(stdout);
+  return stdoutTarget(format, streamSink(toText<T>(encoding), stdout.stream, { gzip: gzip ?? false }));
 }
 
-/** @throws UsageError if an option does not apply to a Parquet file. */
-function refuseForParquet(
-  to: string,
-  { extra, bom, gzip }: { readonly extra: boolean; readonly bom: boolean; readonly gzip: boolean },
-): void {
-  if (to === standardOutput)
-    throw new UsageError("A Parquet file can't be written to stdout: its index comes last. Give --to FILE.parquet.");
-  if (extra || bom) throw new UsageError(`--${extra ? 'extra' : 'bom'} is for CSV only.`);
-  if (gzip)
-    throw new UsageError(
-      'A Parquet file is compressed inside, column by column: leave out --gzip, and .gz in its name.',
-    );
+/** @throws UsageError if an option is for another format. */
+function refuseOtherFormats(format: RowFormatName, options: object): void {
+  for (const [option, value] of Object.entries(pickFor(formatOptions, options))) {
+    const owner = value ? formatOf(option) : undefined;
+    if (owner === undefined || owner === format) continue;
+    const { title } = rowFormats[format];
+    const why = owner === 'parquet' ? `: columns of ${title} have no types` : ' only';
+    const instead = format === 'jsonl' && owner === 'csv' ? '; JSON Lines holds every field, in UTF-8' : '';
+    throw new UsageError(`${nameFlag(option)} is for ${rowFormats[owner].title}${why}${instead}.`);
+  }
 }
 
 /** A sink into memory. */

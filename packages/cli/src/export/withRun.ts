@@ -5,7 +5,7 @@ import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
 import { EarlyEnd, type InterruptionReport, Interruption } from '../errors/errors.js';
 import { chooseExitCode, isClosedOutput } from '../errors/exitCode.js';
-import { errorSentence } from '../errors/formatError.js';
+import { errorSentence } from '../options/formatError.js';
 import { redact, redactorFor } from '../errors/redact.js';
 import type { Progress, RunHeader } from '../progress/exportProgress.js';
 import type { Notice } from '../progress/notices.js';

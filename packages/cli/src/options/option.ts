@@ -1,6 +1,4 @@
-import { InvalidArgumentError, Option as Flag } from 'commander';
 import type { Limit } from '@sluice/core';
-import { toFlag } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 
 /** An option of a command. Its name is its key where it is declared: `pageSize` is `--page-size`. */
@@ -33,7 +31,15 @@ interface Traits {
   readonly off?: string;
 }
 
+/** The value of an option. */
+export type ValueOf<Of> = Of extends Option<infer Value> ? Value : never;
+
+/** What a table of options of the library has to be: a name or a value that it does not have will not compile. */
+export type OptionsFor<Library> = { readonly [Name in keyof Library]?: Option<Library[Name]> };
+
 export type OptionSubject = 'file' | 'table' | 'webhook' | 'state';
+export const ofFile = { about: 'file' } as const;
+export type OptionTable = Readonly<Record<string, Option<unknown>>>;
 
 /** A kind of options: its placeholder, and how a value is parsed. */
 function kind<Value>(placeholder: string, parse: NonNullable<Option<Value>['parse']>, ofKind: Traits = {}) {
@@ -89,28 +95,24 @@ export function flag(help: string, traits: Traits = {}): Option<boolean> {
   return { help, ...traits };
 }
 
-/** The flag of an option. @example flagFor('guardFormulas', { isOff: true }) // '--no-guard-formulas' */
+/** Picks the values of a table's options, as the library takes them. What is on by default is on if not given. */
+export function pickFor<Table>(
+  table: Table,
+  values: object,
+): { readonly [Name in keyof Table]: ValueOf<Table[Name]> | undefined };
+export function pickFor(table: OptionTable, values: object): object {
+  const given = new Map<string, unknown>(Object.entries(values));
+  return Object.fromEntries(Object.entries(table).map(([name, { isOff }]) => [name, given.get(name) ?? isOff]));
+}
+
+/** The flag of an option. @example nameFlag('guardFormulas', { isOff: true }) // '--no-guard-formulas' */
 export function nameFlag(name: string, { isOff }: Pick<Traits, 'isOff'> = {}): string {
   return toFlag(isOff ? `no-${name}` : name);
 }
 
-/** The flags of an option, as commander takes them. */
-export function createFlags(name: string, option: Option<unknown>): Flag[] {
-  const { help, placeholder, isValueOptional, isVariadic, choices, parse, off } = option;
-  const value = `${placeholder ?? ''}${isVariadic ? '...' : ''}`;
-  const shown = placeholder === undefined ? '' : isValueOptional ? ` [${value}]` : ` <${value}>`;
-  const own = new Flag(nameFlag(name, option) + shown, help);
-  if (choices) own.choices(choices.map(String));
-  else if (parse)
-    own.argParser((given, before: unknown) => {
-      try {
-        return parse(given, Array.isArray(before) ? before.map(String) : undefined);
-      } catch (error) {
-        // Commander adds the option's name to errors of its own.
-        throw error instanceof UsageError ? new InvalidArgumentError(error.message) : error;
-      }
-    });
-  return off === undefined ? [own] : [own, new Flag(nameFlag(name, { isOff: true }), off)];
+/** The command line's spelling of a name. @example toFlag('pageSize') // '--page-size' */
+export function toFlag(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 const msPerUnit: ReadonlyMap<string, number> = new Map([

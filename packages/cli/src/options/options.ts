@@ -1,3 +1,4 @@
+import type { SqliteMirrorOptions, SqliteOptions } from '@sluice/tables/sqlite';
 import { apis } from '../input/baseUrl.js';
 import { keyVariable, redisVariable, secretVariable } from '../input/secretVariables.js';
 import { progressModes } from '../progress/reporter.js';
@@ -13,7 +14,9 @@ import {
   list,
   listenAddress,
   lists,
+  ofFile,
   type Option,
+  type OptionsFor,
   parameters,
   port,
   rate,
@@ -25,7 +28,9 @@ import {
   text,
   timeOrForever,
   url,
+  type ValueOf,
 } from './option.js';
+import { formatOptions, rowFormatNames, rowFormats, textFiles, textFormats } from './rowFormats.js';
 
 /** Options under one heading in the help, by commander's names for their values. */
 export interface OptionGroup {
@@ -41,9 +46,7 @@ type NameIn<Groups extends OptionGroup> = Groups extends unknown ? keyof Groups[
 
 type ValueIn<Groups extends OptionGroup, Name> = Groups extends unknown
   ? Name extends keyof Groups['options']
-    ? Groups['options'][Name] extends Option<infer Value>
-      ? Value
-      : never
+    ? ValueOf<Groups['options'][Name]>
     : never
   : never;
 
@@ -53,7 +56,6 @@ export type ValuesOf<Groups extends OptionGroup> = {
 };
 
 const oneRun = { isForOneRun: true } as const;
-const ofFile = { about: 'file' } as const;
 const ofTable = { about: 'table', isForOneRun: true } as const;
 const ofWebhook = { about: 'webhook' } as const;
 const ofState = { about: 'state' } as const;
@@ -93,21 +95,56 @@ const repeats = what(
 );
 
 const columns = list('names', 'only these columns, in this order: a,b,c', ofFile);
+const fileOptions = {
+  columns,
+  gzip: flag(
+    `${textFormats.map((name) => rowFormats[name].title).join(', ')}: compress with gzip, whatever the file name`,
+    ofFile,
+  ),
+  ifExists: what(['fail', 'overwrite', 'append'], 'what to do if the file exists (default: fail)', ofFile),
+};
+
+/** What the library calls `key`: a source has a key, too. */
+type KeyColumns<Library extends { readonly key?: unknown }> = Library & { readonly keyColumns?: Library['key'] };
+const schema = what(
+  ['discard', 'freeze'],
+  'a table: leave fields out that are not columns, or refuse their row (default: discard)',
+  ofTable,
+);
 const tableModes = ['fail', 'append', 'merge', 'replace'] as const;
 const modeHelp = 'what becomes of rows that the table has';
-const table = {
+export const runTableOptions = {
   mode: mode(tableModes, `${modeHelp} (default: fail)`, ofTable),
   keyColumns: list('names', 'columns that identify a row for --mode merge, replace or history: a,b', ofTable),
   maxRemoved: rowsOrShare(
     'with --mode replace or history: fail, and change nothing, if more rows than this would be removed: 80% or 0.8 of them, or 200 (default: 50%)',
     { about: 'table' },
   ),
-};
-const schema = what(
-  ['discard', 'freeze'],
-  'a table: leave fields out that are not columns, or refuse their row (default: discard)',
-  ofTable,
-);
+  columns,
+  schema,
+} satisfies OptionsFor<KeyColumns<SqliteOptions>>;
+export const tableOptions = {
+  ...runTableOptions,
+  mode: mode([...tableModes, 'history'], `${modeHelp}; history: every version of them stays (default: fail)`, ofTable),
+} satisfies OptionsFor<KeyColumns<SqliteOptions>>;
+export const mirrorOptions = {
+  columns: list('names', 'only these columns of the table, in this order: a,b,c', ofFile),
+  keyColumns: list(
+    'names',
+    'columns of the table that identify a row: a,b (default: its key, in a column _key)',
+    ofTable,
+  ),
+  mode: mode(
+    ['mirror', 'history'],
+    'what the table has: the rows as they are now, or every version that they had, with its times (default: mirror)',
+    ofTable,
+  ),
+  deletedAt: flag(
+    'keep removed rows in the table, with the time in a column _deleted_at (default: delete them)',
+    ofTable,
+  ),
+  schema,
+} satisfies OptionsFor<KeyColumns<SqliteMirrorOptions>>;
 
 const webhook = {
   secretFile: file(
@@ -183,7 +220,7 @@ export const groups = {
   watchedHoldings: group('Which holdings:', walletGroups),
   plannedHoldings: group('Which holdings:', wallets),
   streamList: group('Options:', {
-    format: aFormat(['table', 'csv', 'jsonl'], 'output format (default: table on a terminal, else csv)', ofFile),
+    format: aFormat(['table', ...textFormats], 'output format (default: table on a terminal, else csv)', ofFile),
     columns,
     ...streamPages,
   }),
@@ -217,30 +254,13 @@ export const groups = {
   target: group('Target:', {
     to: text(
       'target',
-      "FILE.csv or FILE.jsonl (add .gz to compress), FILE.parquet, FILE.sqlite#TABLE, postgres://user@host/database?table=TABLE, - for stdout, or NAME:TARGET for a plugin's sink",
+      `${textFiles} (add .gz to compress), FILE.parquet, FILE.sqlite#TABLE, postgres://user@host/database?table=TABLE, - for stdout, or NAME:TARGET for a plugin's sink`,
       oneRun,
     ),
-    format: aFormat(['csv', 'jsonl', 'parquet'], 'format of the rows (default: by the file name)', ofFile),
-    columns,
-    gzip: flag('CSV, JSON Lines: compress with gzip, whatever the file name', ofFile),
-    ifExists: what(['fail', 'overwrite', 'append'], 'what to do if the file exists (default: fail)', ofFile),
-    guardFormulas: flag('CSV: do not escape text that a spreadsheet would run as a formula', {
-      ...ofFile,
-      isOff: true,
-    }),
-    extra: flag('CSV: add a last column with unknown fields, as JSON', ofFile),
-    bom: flag('CSV: start with a byte order mark, so that Excel reads UTF-8', ofFile),
-    strictTypes: flag(
-      'Parquet: refuse a value that its column can not hold (default: the whole column is text, with a warning)',
-      ofFile,
-    ),
-    ...table,
-    mode: mode(
-      [...tableModes, 'history'],
-      `${modeHelp}; history: every version of them stays (default: fail)`,
-      ofTable,
-    ),
-    schema,
+    format: aFormat(rowFormatNames, 'format of the rows (default: by the file name)', ofFile),
+    ...fileOptions,
+    ...formatOptions,
+    ...tableOptions,
   }),
   changeTarget: group('Target:', {
     format: aFormat(['text', 'jsonl'], 'text for people, jsonl for programs (default: text)', ofFile),
@@ -250,22 +270,7 @@ export const groups = {
       oneRun,
     ),
     ifExists: what(['fail', 'overwrite'], 'what to do if the file is not from this watch (default: fail)', ofFile),
-    columns: list('names', 'only these columns of the table, in this order: a,b,c', ofFile),
-    keyColumns: list(
-      'names',
-      'columns of the table that identify a row: a,b (default: its key, in a column _key)',
-      ofTable,
-    ),
-    mode: mode(
-      ['mirror', 'history'],
-      'what the table has: the rows as they are now, or every version that they had, with its times (default: mirror)',
-      ofTable,
-    ),
-    deletedAt: flag(
-      'keep removed rows in the table, with the time in a column _deleted_at (default: delete them)',
-      ofTable,
-    ),
-    schema,
+    ...mirrorOptions,
   }),
   forward: group('Or forward to a webhook (instead of --to):', {
     forward: url('POST each row to this URL as JSON, signed per Standard Webhooks, until it is accepted', oneRun),
@@ -351,9 +356,7 @@ export const groups = {
     ),
     name: text('name', 'name of the run: letters, digits, . - and _ (default: that of the folder)', oneRun),
     trustFilesystem: flag('allow a network file system, which must have exclusive links and durable syncs', ofState),
-    ...table,
-    columns,
-    schema,
+    ...runTableOptions,
     requireTotal: flag(`remove rows of a table ${noTotalHelp}`, { isOff: true }),
   }),
   redis: group('Redis:', {

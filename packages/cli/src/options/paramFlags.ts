@@ -1,6 +1,6 @@
 import type { SourceDescription } from '@sluice/core/define';
 import { type Command, Option } from 'commander';
-import { toFlag } from '../errors/cliTerms.js';
+import { toFlag } from './option.js';
 
 type ParamDescription = NonNullable<SourceDescription['params']>[number];
 

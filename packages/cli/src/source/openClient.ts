@@ -6,9 +6,9 @@ import { streams } from '@sluice/streams';
 import { type Observable, startWith } from 'rxjs';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { explainInFlags } from '../errors/cliTerms.js';
+import { explainInFlags } from '../options/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
-import { errorSentence } from '../errors/formatError.js';
+import { errorSentence } from '../options/formatError.js';
 import {
   type ApiName,
   apiNames,

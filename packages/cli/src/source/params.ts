@@ -1,7 +1,7 @@
 import { parseJson, SluiceError } from '@sluice/core';
 import type { ApiRequests, ApiSource, SourceDescription } from '@sluice/core/define';
 import type { Environment } from '../environment/environment.js';
-import { toFlag } from '../errors/cliTerms.js';
+import { toFlag } from '../options/option.js';
 import { UsageError } from '../errors/errors.js';
 import { listLines, readInput } from '../input/readInput.js';
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { hintFor, nearestName } from '@sluice/core/kit';
 import type { Config } from '../config/config.js';
 import { UsageError } from '../errors/errors.js';
+import { fileEndings, rowFormatNames } from '../options/rowFormats.js';
 import { postgresUrl } from './tableTarget.js';
 
 /** `NAME:TARGET`, the target of a plugin's sink or store. */
@@ -94,19 +95,11 @@ export function hidePassword({ target }: NamedTarget, secrets: Set<string>): voi
 
 /** What somebody meant who put the kind of a target before it. */
 function guessTarget(name: string, sinks: readonly string[]): string | undefined {
-  switch (nearestName(name, [...sinks, 'sqlite', 'postgres', 'postgresql', 'csv', 'jsonl', 'parquet'])) {
-    case 'sqlite':
-      return 'A table of SQLite is --to FILE.sqlite#TABLE.';
-    case 'postgres':
-    case 'postgresql':
-      return 'A table of PostgreSQL is --to postgres://user@host/database?table=NAME.';
-    case 'csv':
-    case 'jsonl':
-    case 'parquet':
-      return 'A file is its path alone, which ends in .csv, .jsonl or .parquet.';
-    default:
-      return undefined;
-  }
+  const formats: readonly string[] = rowFormatNames;
+  const meant = nearestName(name, [...sinks, 'sqlite', 'postgres', 'postgresql', ...formats]) ?? '';
+  if (meant === 'sqlite') return 'A table of SQLite is --to FILE.sqlite#TABLE.';
+  if (/^postgres(ql)?$/.test(meant)) return 'A table of PostgreSQL is --to postgres://user@host/database?table=NAME.';
+  return formats.includes(meant) ? `A file is its path alone, which ends in ${fileEndings}.` : undefined;
 }
 
 /**

@@ -3,7 +3,7 @@ import { type Client, SluiceError, type StateStore } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { toFlag } from '../errors/cliTerms.js';
+import { toFlag } from '../options/option.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/commands.js';
 import { findNamed, hidePassword } from './namedTarget.js';

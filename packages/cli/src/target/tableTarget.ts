@@ -4,7 +4,8 @@ import type { History, SqliteMirrorOptions, SqliteOptions, TableRows } from '@sl
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/commands.js';
-import type { GroupOptions } from '../options/options.js';
+import { pickFor } from '../options/option.js';
+import { type GroupOptions, mirrorOptions, tableOptions } from '../options/options.js';
 import type { Target } from './target.js';
 
 /** A table of a database, as `--to` names it. */
@@ -84,41 +85,36 @@ export async function openTable({ table, ...named }: TableName, environment: Env
   };
 }
 
-type TableTargetOptions = Pick<GroupOptions<'target'>, 'columns' | 'mode' | 'keyColumns' | 'maxRemoved' | 'schema'> &
-  OptionsOf<'breakLock' | 'retryFor'>;
+type ConnectionOptions = OptionsOf<'breakLock' | 'retryFor'>;
 
 /** The target of rows in a table. It keeps its own checkpoints. */
 export function tableTarget<T extends object>(
   to: string,
   named: TableName,
-  { columns, mode, keyColumns: key, maxRemoved, schema, breakLock, retryFor }: TableTargetOptions,
+  options: GroupOptions<'target'> & ConnectionOptions,
   environment: Environment,
 ): Target<T> {
-  const options = { columns, mode, key, maxRemoved, schema, breakLock, ...retriesFor(retryFor) };
-  const open = async () => (await openTable(named, environment)).sink<T>(options);
+  const { keyColumns: key, ...others } = pickFor(tableOptions, options);
+  const given = { ...others, key, ...connectionFor(options) };
+  const open = async () => (await openTable(named, environment)).sink<T>(given);
   return { kind: 'table', name: to, format: named.kind, open };
 }
-
-type MirrorTargetOptions = Pick<
-  GroupOptions<'changeTarget'>,
-  'columns' | 'keyColumns' | 'mode' | 'deletedAt' | 'schema'
-> &
-  OptionsOf<'breakLock' | 'retryFor'>;
 
 /** The target of changes whose rows a table mirrors. It keeps the state of the watch, too. */
 export function mirrorTarget<T extends object>(
   to: string,
   named: TableName,
-  { columns, mode, keyColumns: key, deletedAt, schema, breakLock, retryFor }: MirrorTargetOptions,
+  options: GroupOptions<'changeTarget'> & ConnectionOptions,
   environment: Environment,
 ): Target<Change<T>> {
-  const options = { columns, mode, key, deletedAt, schema, breakLock, ...retriesFor(retryFor) };
-  const open = async () => (await openTable(named, environment)).mirror<T>(options);
+  const { keyColumns: key, ...others } = pickFor(mirrorOptions, options);
+  const given = { ...others, key, ...connectionFor(options) };
+  const open = async () => (await openTable(named, environment)).mirror<T>(given);
   return { kind: 'table', name: to, format: named.kind, open };
 }
 
-function retriesFor(retryFor: number | undefined) {
-  return retryFor === undefined ? {} : { retry: { for: retryFor } };
+function connectionFor({ breakLock, retryFor }: ConnectionOptions) {
+  return { breakLock, ...(retryFor !== undefined && { retry: { for: retryFor } }) };
 }
 
 /** Where a server is, with the password of the environment. */

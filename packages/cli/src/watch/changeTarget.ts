@@ -6,7 +6,7 @@ import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { type Output, refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
-import { standardOutput } from '../options/targetOptions.js';
+import { standardOutput } from '../options/rowFormats.js';
 import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
 import type { ForwardOptions } from '../target/forwardTarget.js';

@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/core';
 import type { PageHealth } from '@sluice/core/kit';
-import { explainInFlags } from '../errors/cliTerms.js';
+import { explainInFlags } from '../options/cliTerms.js';
 import { formatCount, formatDuration } from '../terminal/format.js';
 import type { RowView } from './rowView.js';
 

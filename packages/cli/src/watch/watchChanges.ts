@@ -14,7 +14,7 @@ import type { PageHealth, PageSource } from '@sluice/core/kit';
 import { type Observable, Subject } from 'rxjs';
 import type { Config, Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { toFlag } from '../errors/cliTerms.js';
+import { toFlag } from '../options/option.js';
 import { endedByTerm, exitCodes, UsageError } from '../errors/errors.js';
 import { redact } from '../errors/redact.js';
 import { describeMaking, resumeCommand } from '../export/resume.js';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { chooseRowFormat } from '../../src/options/targetOptions.js';
+import { pickFor } from '../../src/options/option.js';
+import { chooseRowFormat, formatOf, rowFormats } from '../../src/options/rowFormats.js';
 
 test.each([
   ['holdings.csv', undefined, 'csv'],
@@ -24,3 +25,20 @@ test.each(['', 'holdings', 'holdings.txt', 'csv', 'holdings.gz', 'holdings.csv.z
     );
   },
 );
+
+test.each([
+  ['extra', 'csv'],
+  ['bom', 'csv'],
+  ['strictTypes', 'parquet'],
+  ['guardFormulas', undefined],
+  ['columns', undefined],
+  ['toString', undefined],
+])('%s is of the format %s', (option, format) => {
+  expect(formatOf(option)).toBe(format);
+});
+
+test('the library is given what a table declares, by its names, and what is on by default', () => {
+  const given = { to: 'a.csv', extra: true, guardFormulas: undefined, mode: 'merge' };
+  expect(pickFor(rowFormats.csv.options, given)).toEqual({ extra: true, guardFormulas: true, bom: undefined });
+  expect(pickFor(rowFormats.csv.options, { guardFormulas: false })).toEqual({ guardFormulas: false });
+});

@@ -4,8 +4,9 @@ import { loadOptional } from '../../config/importModule.js';
 import type { Environment } from '../../environment/environment.js';
 import { UsageError } from '../../errors/errors.js';
 import { findRedisUrl } from '../../input/secretVariables.js';
-import type { GroupOptions } from '../../options/options.js';
+import { type GroupOptions, runTableOptions } from '../../options/options.js';
 import { flagAbout } from '../../options/commands.js';
+import { pickFor } from '../../options/option.js';
 import { addPassword, tableName } from '../../target/tableTarget.js';
 
 export type RedisOptions = GroupOptions<'redis'>;
@@ -85,7 +86,7 @@ export async function targetAt(
   options: RunTargetOptions = {},
   hints?: ProgressHints,
 ): Promise<RunTarget> {
-  const { trustFilesystem: trustFileSystem = false, mode, keyColumns: key, columns, schema, requireTotal } = options;
+  const { trustFilesystem: trustFileSystem = false, requireTotal } = options;
   const table = tableName(to);
   if (!table) {
     const flag = flagAbout('table', options);
@@ -94,15 +95,13 @@ export async function targetAt(
   }
   if (table.kind !== 'postgres')
     throw new UsageError('SQLite is a file of one machine. Give a folder, and merge it into SQLite at the end.');
+  const { keyColumns: key, ...others } = pickFor(runTableOptions, options);
   const { postgresRun } = await import('@sluice/cluster/postgres');
   return postgresRun({
     ...addPassword(table.url, environment),
     table: table.table,
-    mode,
+    ...others,
     key,
-    columns,
-    schema,
-    maxRemoved: options.maxRemoved,
     // It is on by default. Of a folder, the merge has it.
     ...(requireTotal === false && { requireTotal }),
   });

@@ -4,7 +4,7 @@ import { sourcesOf } from '@sluice/core/define';
 import type { Run } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, Interruption } from '../../errors/errors.js';
-import { errorSentence } from '../../errors/formatError.js';
+import { errorSentence } from '../../options/formatError.js';
 import { newsOf } from '../../export/messages.js';
 import { endEarly, reportRereads } from '../../export/withRun.js';
 import { openReporter, type ProgressMode, type Reporter } from '../../progress/reporter.js';

@@ -1,7 +1,7 @@
 import { SluiceError } from '@sluice/core';
 import type { ApiSource, SourceDescription } from '@sluice/core/define';
 import type { Environment } from '../../environment/environment.js';
-import { explainInFlags } from '../../errors/cliTerms.js';
+import { explainInFlags } from '../../options/cliTerms.js';
 import { UsageError } from '../../errors/errors.js';
 import { thrownText } from '../../errors/thrown.js';
 import { type ApiName, apis, type BaseUrls } from '../../input/baseUrl.js';

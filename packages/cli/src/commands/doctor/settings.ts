@@ -2,7 +2,7 @@ import { createClient, SluiceError } from '@sluice/core';
 import type { Invocation } from '../../config/config.js';
 import type { Environment, Variables } from '../../environment/environment.js';
 import { UsageError } from '../../errors/errors.js';
-import { errorSentence } from '../../errors/formatError.js';
+import { errorSentence } from '../../options/formatError.js';
 import { findApiKey, missingKey } from '../../input/secretVariables.js';
 import { authText, knownApis, type KnownApi, unsetVariables } from '../../source/describe.js';
 import { finding, type Finding } from './finding.js';

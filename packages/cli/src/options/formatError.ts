@@ -1,8 +1,8 @@
 import { SluiceError } from '@sluice/core';
 import { explainInFlags } from './cliTerms.js';
-import { EarlyEnd, Failure, Interruption, UsageError } from './errors.js';
-import { isClosedOutput } from './exitCode.js';
-import { thrownText } from './thrown.js';
+import { EarlyEnd, Failure, Interruption, UsageError } from '../errors/errors.js';
+import { isClosedOutput } from '../errors/exitCode.js';
+import { thrownText } from '../errors/thrown.js';
 
 /** The error that ended a command, for people: what happened, where, and what to do next. */
 export function errorSentence(error: unknown, hasFlag: (flag: string) => boolean): string {

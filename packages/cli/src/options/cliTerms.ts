@@ -1,4 +1,7 @@
 import type { SluiceError } from '@sluice/core';
+import { nameFlag, toFlag } from './option.js';
+import { mirrorOptions, tableOptions } from './options.js';
+import { formatOptions } from './rowFormats.js';
 
 /**
  * An error of the library in the terms of the command line: what happened, with options as flags, and what to do.
@@ -87,14 +90,15 @@ function nameSettings(names: readonly string[], source: unknown): string {
 const settings: ReadonlyMap<string, string> = new Map([
   ['source', 'what is exported'],
   ['pipePages', '--only'],
-  ...['to', 'pageSize', 'maxRows', 'columns', 'format', 'gzip', 'extra', 'bom', 'incremental', 'mode', 'ignore'].map(
+  ...['to', 'pageSize', 'maxRows', 'format', 'gzip', 'incremental', 'ignore'].map(
     (name) => [name, toFlag(name)] as const,
   ),
+  ...Object.entries({ ...formatOptions, ...tableOptions, ...mirrorOptions }).map(
+    ([name, option]) => [name, nameFlag(name, option)] as const,
+  ),
   ['key', '--key-columns'],
-  ['deletedAt', '--deleted-at'],
   ['baseUrl', 'the base URL'],
   ['pagesPerMember', '--gzip'],
-  ['guardFormulas', '--no-guard-formulas'],
   ['endpoint', '--forward'],
   ['isAppended', '--if-exists'],
 ]);
@@ -117,9 +121,4 @@ const ofOthers: ReadonlyMap<string, string> = new Map([
   ['offset', 'the first row'],
 ]);
 
-const ofFormat: ReadonlySet<string> = new Set(['sink', 'format', 'guardFormulas', 'extra', 'bom']);
-
-/** The command line's spelling of an option of the library. @example flagOf('pageSize') // '--page-size' */
-export function toFlag(option: string): string {
-  return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
+const ofFormat: ReadonlySet<string> = new Set(['sink', 'format', ...Object.keys(formatOptions)]);
