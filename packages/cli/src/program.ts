@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError } from 'commander';
-import { type Config, type Invocation, noConfig } from './config/config.js';
+import { type Config, noConfig, type RunWith } from './config/config.js';
 import { type Environment, processEnvironment } from './environment/environment.js';
 import { EarlyEnd, exitCodes, Interruption } from './errors/errors.js';
 import { refuseSecretArguments } from './input/secretVariables.js';
 import { addOptions, commandGroups, findCommand, type CommandName, flagsKnownTo } from './options/commands.js';
 import { addParamFlags } from './options/paramFlags.js';
-
-/** Runs a command and returns its exit code. */
-type Run<Options> = (options: Options, environment: Environment, invocation: Invocation) => Promise<number>;
 
 type Action = (command: Command) => Promise<void>;
 
@@ -53,7 +50,7 @@ async function runProgram(args: readonly string[], environment: Environment): Pr
     help += text;
   });
   const plain =
-    <Options>(load: () => Promise<Run<Options>>): Action =>
+    <Options>(load: () => Promise<RunWith<Options>>): Action =>
     async (command) => {
       const run = await load();
       const options = { ...readArguments(command), ...command.opts<Options & object>() };
@@ -61,7 +58,7 @@ async function runProgram(args: readonly string[], environment: Environment): Pr
     };
   /** For a command that uses plugins and defaults. */
   const configured =
-    <Options extends object>(load: () => Promise<Run<Options>>, { reportsErrors = false } = {}): Action =>
+    <Options extends object>(load: () => Promise<RunWith<Options>>, { reportsErrors = false } = {}): Action =>
     async (command) => {
       const { runConfigured } = await import('./commands/runConfigured.js');
       const call = { command, namedArguments: readArguments(command), args, run: await load(), reportsErrors, config };

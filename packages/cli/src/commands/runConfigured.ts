@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/core';
 import type { Command } from 'commander';
-import { type Config, type Invocation, noConfig } from '../config/config.js';
+import { type Config, noConfig, type RunWith } from '../config/config.js';
 import { applyDefaults } from '../config/defaults.js';
 import { loadConfig } from '../config/loadConfig.js';
 import type { Environment } from '../environment/environment.js';
@@ -16,7 +16,7 @@ interface ConfiguredCommand<Options> {
   readonly namedArguments: Readonly<Record<string, unknown>>;
   readonly args: readonly string[];
   /** Its options include the defaults. */
-  readonly run: (options: Options, environment: Environment, invocation: Invocation) => Promise<number>;
+  readonly run: RunWith<Options>;
   /** The command itself reports what is wrong with the configuration. */
   readonly reportsErrors: boolean;
   /** The configuration, if it is loaded already. */

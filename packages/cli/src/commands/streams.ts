@@ -7,6 +7,7 @@ import { exportRows } from '../export/exportRows.js';
 import { collectRows, rowTarget } from '../export/rowTarget.js';
 import { requireBaseUrl } from '../input/baseUrl.js';
 import { standardOutput } from '../options/rowFormats.js';
+import { asStreamChanges } from '../source/decodeRecords.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { stdoutTarget } from '../target/target.js';
 import { formatCount } from '../terminal/format.js';

@@ -28,9 +28,6 @@ export interface Invocation {
   readonly configError?: UsageError | undefined;
 }
 
-/** Runs a command, and returns its exit code. */
-export type Run<Name extends CommandName> = (
-  options: CommandOptions<Name>,
-  environment: Environment,
-  invocation: Invocation,
-) => Promise<number>;
+/** Runs a command with options, and returns its exit code. */
+export type RunWith<Options> = (options: Options, environment: Environment, invocation: Invocation) => Promise<number>;
+export type Run<Name extends CommandName> = RunWith<CommandOptions<Name>>;
