@@ -184,7 +184,11 @@ export const mutantList: readonly Mutant[] = [
       'this.#capacity = concurrency + prefetch;',
       'this.#capacity = concurrency + prefetch + 1;',
     ],
-    ['a partition is walked again from its start', 'this.#plan.open(partition), begun[partition])', 'this.#plan.open(partition), undefined)'],
+    [
+      'a partition is walked again from its start',
+      'this.#plan.open(partition), begun[partition])',
+      'this.#plan.open(partition), undefined)',
+    ],
     [
       'a page that failed is passed over',
       'this.#fail(explained(chain.partition, error));',
