@@ -1,8 +1,5 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -13,76 +10,24 @@ import type { ChangeEvent } from '@sluice/core/kit';
 import { dashboard, openDashboard } from '@sluice/dashboard';
 import { startSandbox, type Fault } from '@sluice/sandbox';
 import { streams } from '@sluice/streams';
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../kit/freePort.js';
-import { dashboardAddress } from '../kit/dashboardAddress.js';
 import { temporaryFolder } from '../kit/temporaryFolder.js';
 import { hasChromium, launchChromium, openPage } from './chromium.js';
-import { layoutFaults } from './dashboard/layoutFaults.js';
 import { CuttingProxy } from './dashboard/cuttingProxy.js';
-
-const schemes = ['light', 'dark'] as const;
-const root = join(import.meta.dirname, '../..');
-const bin = join(root, 'packages/cli/dist/bin.js');
-/** For people to look at; not committed. */
-const pictures = join(root, 'reports/dashboard');
+import { bin, openDashboardPage, review, runCommand } from './dashboard/dashboardPage.js';
 
 describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
   let browser: Browser;
   beforeAll(async () => {
-    mkdirSync(pictures, { recursive: true });
     browser = await launchChromium();
   });
   afterAll(() => browser.close());
 
-  /** Opens the page. At the test's end, nothing must have been thrown, violated or requested elsewhere. */
-  async function look(url: string) {
-    const page = await openPage(browser, { viewport: { width: 1320, height: 900 } });
-    const faults: string[] = [];
-    const { host } = new URL(url);
-    page.on('pageerror', (error) => faults.push(String(error)));
-    page.on('console', (message) => {
-      // Chromium reports each connection that was cut, or refused: the page looks whether another run has its address.
-      const isExpected = /ERR_(INCOMPLETE_CHUNKED|CONNECTION_|SOCKET_|EMPTY_RESPONSE)/.test(message.text());
-      if (message.type() === 'error' && !isExpected) faults.push(message.text());
-    });
-    page.on('request', (request) => {
-      if (new URL(request.url()).host !== host) faults.push(`requested ${request.url()}`);
-    });
-    onTestFinished(async () => {
-      await page.context().close();
-      expect(faults).toEqual([]);
-    });
-    await page.goto(url);
-    return page;
-  }
+  const look = (url: string) => openDashboardPage(browser, url);
 
   const figure = (page: Page, name: string) => page.locator(`[data-figure=${name}]`);
-
-  /** On a phone: what is broken there. In both schemes: what axe has to say; pictures, if `SLUICE_PICTURES` is set. */
-  async function review(page: Page, name: string): Promise<void> {
-    const size = page.viewportSize()!;
-    for (const width of process.env['SLUICE_PICTURES'] === undefined ? [390] : [390, 820, 1_440]) {
-      await page.setViewportSize({ width, height: 900 });
-      // The charts follow in the next frame.
-      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-      expect.soft(await page.evaluate(layoutFaults), `${name}, ${width} px`).toEqual([]);
-      for (const colorScheme of process.env['SLUICE_PICTURES'] === undefined ? [] : schemes) {
-        await page.emulateMedia({ colorScheme });
-        await page.screenshot({ path: join(pictures, `${name}-${width}-${colorScheme}.png`), fullPage: true });
-      }
-    }
-    await page.setViewportSize(size);
-    for (const colorScheme of schemes) {
-      await page.emulateMedia({ colorScheme });
-      await page.evaluate(axe.source);
-      const { violations } = await page.evaluate(() => globalThis.axe.run());
-      const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
-      expect(found, `${name}, ${colorScheme}`).toEqual([]);
-    }
-  }
 
   /** A client whose events the test makes. */
   function ownClient(title = 'test.rows') {
@@ -98,31 +43,6 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     return client;
   }
 
-  function run(args: readonly string[], variables: Readonly<Record<string, string>>) {
-    const folder = mkdtempSync(join(tmpdir(), 'sluice-dashboard-'));
-    const child: ChildProcess = spawn(process.execPath, [bin, ...args], {
-      cwd: folder,
-      env: { PATH: process.env['PATH'], XDG_STATE_HOME: folder, ...variables },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const exited = new Promise<number | null>((resolve) => child.on('exit', resolve));
-    onTestFinished(async () => {
-      child.kill('SIGKILL');
-      await exited;
-      rmSync(folder, { recursive: true, force: true });
-    });
-    const lines: string[] = [];
-    const url = new Promise<string>((resolve, reject) => {
-      createInterface({ input: child.stderr! }).on('line', (line) => {
-        lines.push(line);
-        const address = dashboardAddress(line);
-        if (address !== undefined) resolve(address);
-      });
-      child.on('exit', () => reject(new Error(lines.join('\n'))));
-    });
-    return { child, url, exited, lines };
-  }
-
   test('U1 shows a faulty export to its end: the numbers are those of the report, and the process ends', async () => {
     let isShown = false;
     await using sandbox = await startSandbox({
@@ -135,7 +55,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
       faults: { serverError: 0.05, reset: 0.03, cutBody: 0.02, tooManyRequests: 0.02 },
     });
     const owners = sandbox.owners.flatMap((owner) => ['--owner', owner]);
-    const { url, exited, lines } = run(
+    const { url, exited, lines } = runCommand(
       [
         'nfts',
         'export',
@@ -186,7 +106,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
       streams: 3_000,
       script: () => (isShown ? { kind: 'status', status: 403 } : undefined),
     });
-    const { url, exited } = run(
+    const { url, exited } = runCommand(
       ['streams', 'export', '--to', 'streams.csv', '--page-size', '10', '--rate', '5/s', '--dashboard', '0'],
       { SLUICE_API_KEY: sandbox.apiKey, SLUICE_STREAMS_URL: sandbox.streamsUrl },
     );
@@ -201,7 +121,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
 
   test('U1 shows the board of a watch, which can be filtered, and its command', async () => {
     await using sandbox = await startSandbox({ streams: 42, statusEvery: 100 });
-    const { url, child, exited } = run(
+    const { url, child, exited } = runCommand(
       ['streams', 'watch', '--only', 'status', '--every', '250ms', '--rate', '50/s', '--dashboard'],
       {
         SLUICE_API_KEY: sandbox.apiKey,
@@ -230,7 +150,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     onTestFinished(() => rmSync(state, { recursive: true }));
     const port = String(await freePort());
     const start = () =>
-      run(['streams', 'watch', '--every', '250ms', '--rate', '50/s', '--dashboard', port], {
+      runCommand(['streams', 'watch', '--every', '250ms', '--rate', '50/s', '--dashboard', port], {
         SLUICE_API_KEY: sandbox.apiKey,
         SLUICE_STREAMS_URL: sandbox.streamsUrl,
         XDG_STATE_HOME: state,
@@ -249,64 +169,6 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     await page.evaluate((fragment) => (location.hash = fragment), hash);
     await page.waitForURL((address) => address.hash === '');
     await page.getByRole('heading', { name: 'Watching' }).waitFor();
-  });
-
-  test('U1 says at every second of an outage what --health says', async () => {
-    let api: Fault | undefined;
-    let receiver: { readonly status: number; readonly delay?: number } = { status: 204 };
-    await using sandbox = await startSandbox({ streams: 42, statusEvery: 100, script: () => api });
-    const server = createServer((request, response) => {
-      const { status, delay = 0 } = receiver;
-      request.resume().on('end', () => setTimeout(() => response.writeHead(status).end(), delay));
-    });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    onTestFinished(() => void server.close().closeAllConnections());
-    const { port } = server.address() as AddressInfo;
-    const target = ['--forward', `http://127.0.0.1:${port}/`, '--allow-address', '127.0.0.1'];
-    const pace = ['--only', 'status', '--every', '250ms', '--rate', '50/s', '--timeout', '3s', '--progress', 'json'];
-    const { url, lines } = run(['streams', 'watch', ...target, ...pace, '--health', '0', '--dashboard'], {
-      SLUICE_API_KEY: sandbox.apiKey,
-      SLUICE_STREAMS_URL: sandbox.streamsUrl,
-      SLUICE_WEBHOOK_SECRET: `whsec_${Buffer.from('a secret of twenty-four b').toString('base64')}`,
-    });
-    const page = await look(await url);
-    await page.getByRole('heading', { name: 'Watching' }).waitFor();
-    const checks = (): string | undefined => /Health checks are answered at ([^"]+)/.exec(lines.join('\n'))?.[1];
-    await expect.poll(checks).toBeDefined();
-    const withoutNumbers = (text: string): string => text.replace(/(\d+(\.\d+)? (ms|s|min) ?)+/g, 'a while ').trim();
-    /** What contradicts, if anything does. Both are asked within some ms, so a change between them shows only once. */
-    const contradiction = async (): Promise<string> => {
-      const response = await fetch(checks() ?? '');
-      const health = withoutNumbers(await response.text());
-      const title = await page.locator('#headline').innerText();
-      const why = withoutNumbers(await page.locator('.why').innerText());
-      const isRed = title.startsWith('Failing');
-      const isSame = isRed ? response.status === 503 && health === why : response.status === 200;
-      return isSame ? '' : `page: ${title}: ${why}; health: ${response.status} ${health}`;
-    };
-    const seconds = async (count: number): Promise<void> => {
-      for (let second = 0; second < count; second += 1) {
-        await expect.poll(contradiction, { timeout: 3_000, interval: 50 }).toBe('');
-        await page.waitForTimeout(1_000);
-      }
-    };
-    const failsWith = (cause: RegExp) => page.locator('.why', { hasText: cause }).waitFor();
-    await expect.poll(contradiction, { timeout: 10_000 }).toBe('');
-    receiver = { status: 502 };
-    await seconds(7);
-    await failsWith(/The webhook has taken nothing for .*HTTP 502/);
-    receiver = { status: 204, delay: 60_000 };
-    await seconds(6);
-    await failsWith(/The webhook has taken nothing for .*no response in time/);
-    receiver = { status: 204 };
-    await page.getByRole('heading', { name: 'Watching' }).waitFor();
-    await seconds(2);
-    api = { kind: 'status', status: 503 };
-    await seconds(7);
-    await failsWith(/The API has failed for .*HTTP 503/);
-    api = undefined;
-    await page.getByRole('heading', { name: 'Watching' }).waitFor();
-    await seconds(2);
   });
 
   test('U2 connects again after a gap, and misses nothing; a hidden page disconnects', async () => {
@@ -453,60 +315,6 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     return page;
   }
 
-  test('U1 is as red as the terminal says, and for the same reason: outages of the receiver and of the API, a slow target', async () => {
-    let api: Fault | undefined;
-    let receiver: { readonly status: number; readonly delay?: number } = { status: 204 };
-    await using sandbox = await startSandbox({ holdings: 40_000, owners: 12, script: () => api });
-    const server = createServer((request, response) => {
-      request
-        .resume()
-        .on('end', () => setTimeout(() => response.writeHead(receiver.status).end(), receiver.delay ?? 0));
-    });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    onTestFinished(() => void server.close().closeAllConnections());
-    const { port } = server.address() as AddressInfo;
-    const owners = sandbox.owners.flatMap((owner) => ['--owner', owner]);
-    const target = ['--forward', `http://127.0.0.1:${port}/`, '--allow-address', '127.0.0.1', '--batch', '20'];
-    const pace = ['--owners-per-request', '1', '--page-size', '50', '--rate', '10/s', '--progress', 'json'];
-    const { url, lines } = run(['nfts', 'export', ...owners, ...target, ...pace, '--dashboard'], {
-      SLUICE_API_KEY: sandbox.apiKey,
-      SLUICE_APTOS_URL: sandbox.aptosUrl,
-      SLUICE_WEBHOOK_SECRET: `whsec_${Buffer.from('a secret of twenty-four b').toString('base64')}`,
-    });
-    const page = await look(await url);
-    await page.getByText('of 12, in').waitFor();
-    const agree = async (state: string, why: RegExp, waiting: RegExp, name: string): Promise<void> => {
-      await page.getByRole('heading', { name: state }).waitFor();
-      await page.locator('.why', { hasText: why }).waitFor();
-      const from = lines.length;
-      await expect.poll(() => lines.slice(from).join('\n'), { timeout: 60_000 }).toMatch(waiting);
-      await review(page, name);
-    };
-    const recover = async (): Promise<void> => {
-      api = undefined;
-      receiver = { status: 204 };
-      await page.getByRole('heading', { name: 'Running' }).waitFor();
-    };
-    receiver = { status: 502 };
-    await agree(
-      'Failing',
-      /The webhook has taken nothing for .*HTTP 502/,
-      /"for":"target".*"HTTP 502"/,
-      'receiverDown',
-    );
-    await page.locator('.problem', { hasText: 'responded with 502' }).first().waitFor();
-    await page.locator('.deliveries', { hasText: 'HTTP 502' }).waitFor();
-    await recover();
-    api = { kind: 'status', status: 503 };
-    await agree('Failing', /The API has failed for .*HTTP 503/, /"for":"retry".*"HTTP 503"/, 'apiDown');
-    await page.locator('.problem', { hasText: 'responded with 503' }).first().waitFor();
-    await recover();
-    receiver = { status: 204, delay: 12_000 };
-    await agree('Waiting', /The webhook has taken nothing for 1\d s\./, /"for":"target","sinceMs":\d+\}/, 'slowTarget');
-    await recover();
-    await review(page, 'partitions');
-  });
-
   test('U1 shows a pause with its cause', async () => {
     const page = await ownList({ kind: 'status', status: 429, headers: { 'retry-after': '50' } });
     await page.getByRole('heading', { name: 'Paused' }).waitFor();
@@ -607,7 +415,3 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     await page.locator('button[aria-pressed=true]', { hasText: '1 h' }).waitFor();
   });
 });
-
-declare global {
-  var axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-}

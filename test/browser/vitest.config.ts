@@ -18,6 +18,8 @@ export default defineConfig({
     include: ['*.test.ts'],
     setupFiles: [join(import.meta.dirname, '../../scripts/testScope.setup.ts')],
     pool: 'forks',
+    // The tests of outages wait for most of their time, and the others meanwhile use the cores.
+    maxWorkers: 2,
     // For what hangs: how long a test takes is up to the machine.
     testTimeout: 180_000,
     hookTimeout: 180_000,
