@@ -149,16 +149,19 @@ function addCommand(program: Command, name: string, action: Action): void {
 async function findParams(program: Command, args: readonly string[], environment: Environment) {
   const command = args.reduce((found, word) => found.commands.find((each) => each.name() === word) ?? found, program);
   const isOwn = flagsKnownTo(args);
-  const others = args.filter((arg) => /^(--\w|-h$)/.test(arg) && !isOwn(arg.replace(/=.*/s, '')));
-  if (others.length === 0 || command.registeredArguments[0]?.name() !== 'source') return undefined;
+  const others = args.filter((arg) => /^(--(?!version$)|-h$)/.test(arg) && !isOwn(arg.replace(/=.*/s, '')));
+  const namesSource =
+    command.registeredArguments[0]?.name() === 'source' && args.some((arg) => /^[^-][^./]*\../.test(arg));
+  if (others.length === 0 || !namesSource) return undefined;
   const { describeNamedSource } = await import('./commands/runConfigured.js');
   const isHelp = others.includes('--help') || others.includes('-h');
   const found = await describeNamedSource(args, environment).catch((error: unknown) => {
     if (!isHelp) throw error;
   });
   if (found?.source) addParamFlags(command, found.source);
-  // The command then says that there is no such source.
-  else command.allowUnknownOption().allowExcessArguments();
+  // The command then says that there is no such source: it takes its first argument for the name.
+  else if (args[args.indexOf(command.name()) + 1]?.startsWith('-') === false)
+    command.allowUnknownOption().allowExcessArguments();
   return found?.config;
 }
 

@@ -126,11 +126,7 @@ describe('sluice export API.SOURCE', () => {
   });
 
   test.each<[string, string[], string]>([
-    [
-      'no parameter',
-      [],
-      'aptos.nfts needs the parameter ownerAddresses. Give --param ownerAddresses=…, once for each.',
-    ],
+    ['no parameter', [], 'aptos.nfts needs the parameter ownerAddresses. Give --owner …, once for each.'],
     [
       'what is not a list of texts',
       ['ownerAddresses:=3'],

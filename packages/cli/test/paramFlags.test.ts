@@ -39,6 +39,10 @@ function shopFolder(): string {
         format: { type: 'string' },
         maxPrice: { type: 'number' },
         no_cache: { type: 'string' },
+        version: { type: 'string' },
+        secret: { type: 'string' },
+        'status[]': { type: 'string', flag: 'status' },
+        page: { type: 'array', fileFlag: 'a b' },
       };
       const params = {
         '~standard': {
@@ -95,6 +99,13 @@ describe('a parameter of a source has a flag', () => {
       code: 2,
       stderr: "sluice: The file gone.txt can't be read: it is not there.\n",
     });
+    writeFileSync(join(folder, 'none.txt'), '# none\n');
+    asked = [];
+    expect(await run([...args, '--tags-file', 'none.txt'], folder)).toMatchObject({
+      code: 2,
+      stderr: 'sluice: The file none.txt has no value for --tags-file.\n',
+    });
+    expect(asked).toEqual([]);
   });
 
   test('in a watch', async () => {
@@ -128,7 +139,7 @@ describe('a parameter of a source has a flag', () => {
           ...(command.startsWith('cluster') ? ['--format <value>'] : []),
         ],
       });
-      const others = command.startsWith('cluster') ? 'maxPrice, no_cache' : 'format, maxPrice, no_cache';
+      const others = `${command.startsWith('cluster') ? '' : 'format, '}maxPrice, no_cache, version, secret, status[], page`;
       expect(stdout.replace(/\s+/g, ' ')).toContain(`repeatable (the only way to set ${others})`);
     }
     const plain = await run(['export', '--help'], folder);
@@ -154,7 +165,23 @@ describe('a parameter of a source has a flag', () => {
     expect(await refused('shop.order', '--currency', 'usd')).toBe(
       'sluice: shop has no source "order". Did you mean shop.orders?\n',
     );
+    // A flag in place of the source is a mistyped flag.
+    expect(await refused('--quiett', 'shop.none')).toBe("sluice: Unknown option '--quiett' (Did you mean --quiet?)\n");
     expect(asked).toEqual([]);
+  });
+
+  test('of the configuration that is named last', async () => {
+    const folder = shopFolder();
+    const args = ['export', 'shop.orders', '--currency', 'usd', ...toStdout];
+    const named = ['--no-config', '--config', 'sluice.config.ts'];
+    expect(await run([...args, ...named], folder)).toMatchObject({ code: 0, stderr: '' });
+    expect(await run([...args, ...named.slice(1), '--no-config'], folder)).toMatchObject({ code: 2 });
+  });
+
+  test('without a look at the configuration where no source is named', async () => {
+    const folder = configFolder({ 'sluice.config.ts': 'throw new Error("loaded");' });
+    expect(await run(['export', '--version'], folder)).toMatchObject({ code: 0, stderr: '' });
+    expect((await run(['export', '--quiett'], folder)).stderr).toContain("Unknown option '--quiett'");
   });
 
   test('which completion knows', async () => {
@@ -162,6 +189,8 @@ describe('a parameter of a source has a flag', () => {
     try {
       await run(['complete', '--', 'export', 'shop.orders', '--curr']);
       expect(printed.mock.calls.flat()).toEqual(['--currency\te.g. usd (required)', ':4']);
+      await run(['complete', '--', 'export', 'shop.orders', '--']);
+      expect(printed.mock.calls.flat()).toContain('--max-price\t');
     } finally {
       printed.mockRestore();
     }

@@ -51,9 +51,12 @@ export async function runConfigured<Options extends object>(
 /** The configuration of a command line, and the source that it names; `undefined` if it names none that there is. */
 export async function describeNamedSource(words: readonly string[], environment: Environment) {
   const { knownApis } = await import('../source/describe.js');
-  const choice = words.findLast((word, at) => words[at - 1] === '--config' || word.startsWith('--config='));
-  const file = choice === undefined ? {} : { config: choice.replace(/^--config=/, '') };
-  const config = await loadConfig(words.includes('--no-config') ? { config: false } : file, environment);
+  const at = words.findLastIndex((word) => /^--(no-config|config(=.*)?)$/s.test(word));
+  const choice = words[at] === '--config' ? words[at + 1] : words[at]?.replace('--config=', '');
+  const config = await loadConfig(
+    choice === undefined ? {} : { config: choice !== '--no-config' && choice },
+    environment,
+  );
   const { sources } = await supervisePlugins(config, environment, (supervised) => knownApis(config, supervised));
   // The first one counts: others may be values of options.
   const name = words.find((word) => sources.some((source) => source.name === word));

@@ -9,12 +9,12 @@ type ParamDescription = NonNullable<SourceDescription['params']>[number];
  * makes none, is set with `--param`, whose help then names it.
  */
 export function addParamFlags(command: Command, { name: source, params = [] }: SourceDescription): void {
-  const taken = new Set(['--help', ...command.options.map(({ long }) => long)]);
+  const taken = new Set(['--help', ...ownFlags(command)]);
   const others: string[] = [];
   command.optionsGroup(`Parameters of ${source}:`);
   for (const param of params) {
-    const flags = createFlags(param);
-    const isFree = flags.length > 0 && !flags.some(({ long }) => taken.has(long));
+    const flags = flagsOf(param);
+    const isFree = flags.length > 0 && !flags.some(({ long = '' }) => taken.has(long) || ofSecrets.test(long));
     if (!isFree) others.push(param.name);
     for (const flag of isFree ? flags : []) {
       taken.add(flag.long);
@@ -23,6 +23,14 @@ export function addParamFlags(command: Command, { name: source, params = [] }: S
   }
   const own = command.options.find(({ long }) => long === '--param');
   if (own && others.length > 0) own.description += ` (the only way to set ${others.join(', ')})`;
+}
+
+/** A command line with these is refused, so that no secret is in the list of processes. */
+const ofSecrets = /^--(api-?key|secret)$/;
+
+/** The flags of a command and of those above it. */
+function ownFlags({ options, parent }: Command): readonly (string | undefined)[] {
+  return [...options.map(({ long }) => long), ...(parent ? ownFlags(parent) : [])];
 }
 
 /** Adds its values to those of `--param`, with which a command reads them. Of `--owner 0x1` that is `--owner ownerAddresses=0x1`. */
@@ -48,11 +56,23 @@ const placeholders: Readonly<Record<string, string>> = {
   number: 'n',
 };
 
-function createFlags({ name, type = '', isRequired, description = '', ...given }: ParamDescription): ParamFlag[] {
-  const { flag = name.replace(/[_.]+/g, '-'), fileFlag } = given;
-  const long = toFlag(flag.replace(/^[A-Z]+|[A-Z]+(?![a-z])/g, (letters) => letters.toLowerCase()));
-  // Commander takes a flag that begins with "no" as the opposite of another one.
-  if (!/^--(?!no-)[a-z][a-z\d-]*$/.test(long)) return [];
+/** The flag of a parameter, if it declares one. */
+export function declaredFlag({ flag }: ParamDescription): string | undefined {
+  return flag === undefined ? undefined : toFlag(flag);
+}
+
+/** Commander takes a flag that begins with "no" as the opposite of another one. */
+const flagForm = /^--(?!no-)[a-z][a-z\d]*(?:-[a-z\d]+)*$/;
+
+/** The names that `--param` takes. */
+const settable = /^[A-Za-z_][\w.-]*$/;
+
+function flagsOf(param: ParamDescription): ParamFlag[] {
+  const { name, type = '', isRequired, description = '', fileFlag } = param;
+  const ownName = name.replace(/[_.]+/g, '-').replace(/^[A-Z]+|[A-Z]+(?![a-z])/g, (letters) => letters.toLowerCase());
+  const long = declaredFlag(param) ?? toFlag(ownName);
+  const longs = fileFlag === undefined ? [long] : [long, `--${fileFlag}`];
+  if (!settable.test(name) || !longs.every((each) => flagForm.test(each))) return [];
   const help = `${description}${isRequired ? ' (required)' : ''}`.trim();
   if (type === 'boolean')
     return [

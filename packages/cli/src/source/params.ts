@@ -2,6 +2,7 @@ import { parseJson, SluiceError } from '@sluice/core';
 import type { ApiRequests, ApiSource, SourceDescription } from '@sluice/core/define';
 import type { Environment } from '../environment/environment.js';
 import { toFlag } from '../options/option.js';
+import { declaredFlag } from '../options/paramFlags.js';
 import { UsageError } from '../errors/errors.js';
 import { listLines, readInput } from '../input/readInput.js';
 
@@ -64,14 +65,15 @@ function paramError(
 /** For errors of a source's own check, which name an option of the library instead of a parameter. */
 function optionError(
   error: SluiceError,
-  { name, type, isRequired }: ParamDescription,
+  param: ParamDescription,
   source: string,
   flag: string | undefined,
 ): UsageError | undefined {
   // Advice is added where all errors are formatted.
   if (error.advice.length > 0) return undefined;
   if (flag !== undefined) return new UsageError(`${source}: ${error.summaryWith(flag)}`);
-  const way = wayToGive(name, type);
+  const { name, type, isRequired } = param;
+  const way = wayToGive(name, type, declaredFlag(param));
   return new UsageError(
     isRequired ? `${source} needs the parameter ${name}. Give ${way}.` : `${source}: ${error.summary} Give ${way}.`,
   );
@@ -140,6 +142,11 @@ export async function readParamFiles(texts: readonly string[] = [], environment:
     const [, start, file] = /^(--[\w-]+ [^:=<]+)<=(.*)$/s.exec(text) ?? [];
     if (start === undefined || file === undefined) return [text];
     const lines = listLines(await readInput(file, `The file ${file}`, environment));
+    // Without its parameter, a source may list all that there is.
+    if (lines.length === 0)
+      throw new UsageError(
+        `${file === '-' ? 'stdin' : `The file ${file}`} has no value for ${start.replace(/ .*/, '')}.`,
+      );
     return lines.map((line) => `${start}=${line.text}`);
   });
   return (await Promise.all(read)).flat();

@@ -39,7 +39,7 @@ export interface RunJudgeOptions {
 export class RunJudge {
   /** The types of the events that it needs. */
   readonly events = judgedEvents;
-  /** What the run has done, as far as the followed events tell. */
+  /** What the run has done, as far as the followed events tell: commits and changes are not among `events`. */
   counts: RunCounts = noCounts();
   /** Why the latest request was repeated. */
   lastRetry: string | undefined;

@@ -178,7 +178,8 @@ async function openTarget(
       await order.clear();
       order.begin();
     } else if (resumeAt.isSealed) {
-      await file.resumeSealed?.(decodeFilePosition(resumeAt.sinkPosition), decodeCopied(resumeAt.sinkPosition));
+      const at = [decodeFilePosition(resumeAt.sinkPosition), decodeCopied(resumeAt.sinkPosition)] as const;
+      await (file.resumeSealed ? file.resumeSealed(...at) : file.resume(...at));
       await order.clear();
     } else {
       // Everything is checked before anything is changed.

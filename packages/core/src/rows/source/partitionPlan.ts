@@ -48,7 +48,8 @@ export function fixedPlan<T>(
   { partition: only, since, cache }: Pick<PagesOptions, 'partition' | 'since' | 'cache'>,
 ): PartitionPlan<T> {
   const open = (partition: number): Partition<T> => {
-    const text = `partition ${partition + 1} of ${partitions}`;
+    const of = Number.isFinite(partitions) ? ` of ${partitions}` : '';
+    const text = `partition ${partition + 1}${of}`;
     return {
       number: partition,
       fetch: (request) => fetch({ partition, ...request, since, cache }),
