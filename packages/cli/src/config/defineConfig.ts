@@ -5,7 +5,7 @@
  */
 
 import type { Plugin } from '@sluice/core';
-import type { Settings } from '../options/options.js';
+import type { RowFormatName } from '../options/rowFormats.js';
 
 /** A configuration of `sluice`: the default export of `sluice.config.js`, or the content of `sluice.config.json`. */
 export interface SluiceConfig {
@@ -19,18 +19,108 @@ export interface SluiceConfig {
   readonly defaults?: Defaults;
 }
 
+type Count = number | string;
+/** Items, or one string with commas between them. */
+type List = readonly string[] | string;
+
 /**
  * Options of commands by their long names. Each is parsed as on the command line, and used by every command that has
- * the option and accepts the value. Its help explains it: `sluice export --help`. Options about a single run, like
- * `--restart` or `--to`, are refused, and so are secrets. A list may be one string with commas between its items.
+ * the option and accepts the value. Options about a single run, like `--restart` or `--to`, are refused, and so are
+ * secrets.
  *
  * Paths are relative to the configuration's folder.
  */
-export interface Defaults extends Settings {
-  /** What to do if a file exists. `append` is for the command line only. */
+export interface Defaults {
+  /** Base URL of the streams API. `SLUICE_STREAMS_URL` takes precedence. */
+  readonly streamsUrl?: string;
+  /** Base URL of the Aptos NFT API. `SLUICE_APTOS_URL` takes precedence. */
+  readonly aptosUrl?: string;
+  /** Path of the file with the API key. `SLUICE_API_KEY` takes precedence. */
+  readonly apiKeyFile?: string;
+  /** Maximum request rate: `25/s`, `100/m` or `unlimited`. */
+  readonly rate?: string;
+  /** Maximum time for one response: `30s`. */
+  readonly timeout?: string;
+  /** How long to retry during an outage: `2m`, or `forever`. */
+  readonly retryFor?: string;
+  /** Longest pause that a service may request: `1h`. */
+  readonly maxRetryAfter?: string;
+  /** Rows per request. */
+  readonly pageSize?: Count;
+  /** Partitions fetched in parallel. Ignored with `--max-rows`. */
+  readonly concurrency?: Count;
+  /** Wallets per request. */
+  readonly ownersPerRequest?: Count;
+  /** Wallets. */
+  readonly owner?: List;
+  /** Path of a file with one wallet per line. */
+  readonly ownersFile?: string;
+  /** Only these collections. */
+  readonly includeCollections?: List;
+  /** All collections except these. */
+  readonly excludeCollections?: List;
+  /** Watches of streams report only changes of the status. */
+  readonly only?: 'status';
+  /** Columns that identify a row. */
+  readonly key?: List;
+  /** Format of rows or changes, unless the target's name decides it. */
+  readonly format?: RowFormatName | 'text' | 'json' | 'table';
+  /** Only these columns, in this order. */
+  readonly columns?: List;
+  /** Whether to compress files, whatever their name. */
+  readonly gzip?: boolean;
+  /** What to do if a file exists. */
   readonly ifExists?: 'fail' | 'overwrite';
   /** Whether CSV escapes text that a spreadsheet would run as a formula. Default `true`. */
   readonly guardFormulas?: boolean;
+  /** Whether CSV has a last column with unknown fields, as JSON. */
+  readonly extra?: boolean;
+  /** Whether CSV starts with a byte order mark. */
+  readonly bom?: boolean;
+  /** Whether Parquet refuses a value that its column can't hold. */
+  readonly strictTypes?: boolean;
+  /** Path of the file with the signing secret. `SLUICE_WEBHOOK_SECRET` takes precedence. */
+  readonly secretFile?: string;
+  /** Path of a file with extra headers for a webhook. */
+  readonly headerFile?: string;
+  /** Hosts, addresses or CIDRs of webhooks to allow although they are private, or use http. */
+  readonly allowAddress?: List;
+  /** Parallel requests to a webhook. */
+  readonly deliveries?: Count;
+  /** Records per request to a webhook. */
+  readonly batch?: Count;
+  /** A forward fails after more dead letters than this. */
+  readonly maxDeadLetters?: Count;
+  /** How much may wait for a webhook while a watch goes on: `1GB`. */
+  readonly maxSpool?: string;
+  /** What to do with later records that have the key of a dead letter. */
+  readonly onDead?: 'continue' | 'park';
+  /** When a cursor has expired: fail, or fetch its partition again. */
+  readonly onExpired?: 'fail' | 'restart-partition';
+  /** How old the last commit of an interrupted run may be to resume after it: half of what lies between runs. `12h`. */
+  readonly resumeWithin?: string;
+  /** Whether the API must list as many rows as it counts. `false`: its total counts something else. */
+  readonly requireTotal?: boolean;
+  /** What an export does with a row that the API lists again, by its key. `keep` unless set. */
+  readonly repeats?: 'keep' | 'drop' | 'fail';
+  /** With mode replace or history: how many rows may be removed, as `50%`, 0.5 or a number of rows. */
+  readonly maxRemoved?: Count;
+  /** Pages between two commits. */
+  readonly commitEvery?: Count;
+  /** Whether to allow state on a network file system, at your own risk. */
+  readonly trustFilesystem?: boolean;
+  /** Interval between polls: `30s`. */
+  readonly every?: string;
+  /** Delays each poll at random by up to this share of `every`, 0 to 1. */
+  readonly jitter?: Count;
+  /** A watch stops after more consecutive failed polls than this. */
+  readonly maxFailures?: Count;
+  /** Name of the rate limit that all workers share. */
+  readonly limit?: string;
+  /** How to show progress. */
+  readonly progress?: 'bar' | 'plain' | 'json' | 'none';
+  /** Whether to show only errors. */
+  readonly quiet?: boolean;
 }
 
 /**

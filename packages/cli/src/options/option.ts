@@ -2,18 +2,14 @@ import type { Limit } from '@sluice/core';
 import { UsageError } from '../errors/errors.js';
 
 /** An option of a command. Its name is its key where it is declared: `pageSize` is `--page-size`. */
-export interface Option<Value, Written = unknown> extends Traits {
+export interface Option<Value> extends Traits {
   readonly help: string;
-  /** Only a type: how a configuration writes the value; `never` if it may not. */
-  readonly written?: Written;
   /** What stands for the value in the help; absent for a switch. */
   readonly placeholder?: string;
   readonly choices?: readonly Value[];
-  readonly parse?: Parse<Value>;
+  /** `before`: the values of the same option that came before it. */
+  readonly parse?: (text: string, before: readonly string[] | undefined) => Value;
 }
-
-/** @param before the values of the same option that came before it. */
-type Parse<Value> = (text: string, before: readonly string[] | undefined) => Value;
 
 /** What does not depend on an option's kind. Options of the same name have the same traits. */
 interface Traits {
@@ -45,25 +41,18 @@ export type OptionSubject = 'file' | 'table' | 'webhook' | 'state';
 export const ofFile = { about: 'file' } as const;
 export type OptionTable = Readonly<Record<string, Option<unknown>>>;
 
-/** How a configuration writes an option with these traits. */
-type WrittenWith<Own, Written> = Own extends { readonly isForOneRun: true } ? never : Written;
-/** Items, or one string with commas between them. */
-type List = readonly string[] | string;
-
 /** A kind of options: its placeholder, and how a value is parsed. */
-function kind<Value, Written = string>(placeholder: string, parse: Parse<Value>, ofKind: Traits = {}) {
-  return function ofThisKind<Own extends Traits>(help: string, traits?: Own): Option<Value, WrittenWith<Own, Written>> {
-    return { help, placeholder, parse, ...ofKind, ...traits };
-  };
+function kind<Value>(placeholder: string, parse: NonNullable<Option<Value>['parse']>, ofKind: Traits = {}) {
+  return (help: string, traits: Traits = {}): Option<Value> => ({ help, placeholder, parse, ...ofKind, ...traits });
 }
 
-export const count = kind<number, number | string>('n', parseNumber);
-export const share = kind<number, number | string>('share', parseNumber);
+export const count = kind('n', parseNumber);
+export const share = kind('share', parseNumber);
 export const file = kind('file', asText, { isPath: true });
 /** A file that `--no-NAME` disables. */
 export const fileOrNone = kind<string | boolean>('file', asText, { isPath: true });
 export const url = kind('url', asText);
-export const rowsOrShare = kind<number | `${number}%`, number | string>('rows', parseRowsOrShare);
+export const rowsOrShare = kind('rows', parseRowsOrShare);
 export const rate = kind('rate', parseRate);
 export const duration = kind('duration', parseDuration);
 export const span = kind('duration', parseSpan);
@@ -73,33 +62,36 @@ export const latency = kind('duration', parseLatency);
 export const shares = kind('shares', parseShares);
 export const port = kind<number | true>('port', parsePort, { isValueOptional: true });
 export const listenAddress = kind('address', parseListenAddress);
-export const addresses = kind<readonly string[], List>('address', collect, { isVariadic: true });
-export const parameters = kind<readonly string[], never>('name=value', collect, { isForOneRun: true });
+export const addresses = kind('address', collect, { isVariadic: true });
+export const parameters = kind('name=value', collect, { isForOneRun: true });
 /** Repeatable; each value is a list. */
-export const lists = kind<readonly string[], List>('list', collectLists);
+export const lists = kind('list', collectLists);
 
-export function text<Own extends Traits>(placeholder: string, help: string, traits?: Own) {
+export function text(placeholder: string, help: string, traits?: Traits): Option<string> {
   return kind(placeholder, asText)(help, traits);
 }
 
 /** `a,b,c` */
-export function list<Own extends Traits>(placeholder: string, help: string, traits?: Own) {
-  return kind<readonly string[], List>(placeholder, parseList)(help, traits);
+export function list(placeholder: string, help: string, traits?: Traits): Option<readonly string[]> {
+  return kind(placeholder, parseList)(help, traits);
 }
 
 /** A kind of options with a choice of values. */
 export function choices(placeholder: string) {
-  return function among<const Choice extends string, Own extends Traits>(
-    choices: readonly Choice[],
+  return <const Choice extends string>(
+    among: readonly Choice[],
     help: string,
-    traits?: Own,
-  ): Option<Choice, WrittenWith<Own, Choice>> {
-    return { help, placeholder, choices, ...traits };
-  };
+    traits: Traits = {},
+  ): Option<Choice> => ({
+    help,
+    placeholder,
+    choices: among,
+    ...traits,
+  });
 }
 
 /** A switch. */
-export function flag<Own extends Traits>(help: string, traits?: Own): Option<boolean, WrittenWith<Own, boolean>> {
+export function flag(help: string, traits: Traits = {}): Option<boolean> {
   return { help, ...traits };
 }
 

@@ -452,19 +452,3 @@ export const groups = {
 };
 
 export type GroupOptions<Name extends keyof typeof groups> = ValuesOf<(typeof groups)[Name]>;
-
-/** Those of commands with a configuration: the sandbox has none. */
-type ConfiguredGroups = (typeof groups)[Exclude<keyof typeof groups, 'server' | 'served' | 'faults'>];
-
-type WrittenIn<Groups extends OptionGroup, Name> = Groups extends unknown
-  ? Name extends keyof Groups['options']
-    ? NonNullable<Groups['options'][Name]['written']>
-    : never
-  : never;
-
-/** What a configuration may set. */
-export type Settings = {
-  readonly [
-    Name in NameIn<ConfiguredGroups> as [WrittenIn<ConfiguredGroups, Name>] extends [never] ? never : Name
-  ]?: WrittenIn<ConfiguredGroups, Name>;
-};
