@@ -67,6 +67,8 @@ const withoutOptions: Readonly<Record<string, string>> = {
     'causeOf',
     'healthLevel',
     'healthText',
+    'countEvent',
+    'noCounts',
     'shownText',
     'isFollowed',
     'checkPlugin',

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import Bottleneck from 'bottleneck';
+import Bottleneck from 'bottleneck/light.js';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { LocalLimiter, unlimited } from '../../src/http/limit/localLimiter.js';

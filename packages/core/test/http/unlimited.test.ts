@@ -1,4 +1,4 @@
-import Bottleneck from 'bottleneck';
+import Bottleneck from 'bottleneck/light.js';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createClient } from '../../src/index.js';
 import { testApi } from './children/testApi.js';
