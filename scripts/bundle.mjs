@@ -96,7 +96,8 @@ async function loneSources(entries) {
       .map((parent) => join(parent, name))
       .find((home) => existsSync(home));
   const isLoaded = ({ path, external }) => {
-    const home = external ? installed.includes(path) && homeOf(path) : packageOf(resolve(folder, path));
+    const [name] = /^(?:@[^/]+\/)?[^/]+/.exec(path) ?? [path];
+    const home = external ? installed.includes(name) && homeOf(name) : packageOf(resolve(folder, path));
     return home && JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')).sideEffects !== false;
   };
   const known = new Set(entries.map(([, source]) => resolve(folder, source)));
