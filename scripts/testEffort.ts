@@ -1,19 +1,19 @@
 /** With this effort every case is tried. */
-const fullEffort = 3;
+const fullEffort = 4;
 
 /**
- * How much of their cases the long walks of the tests try, as `SLUICE_TEST_EFFORT` says: 1 (default) is a third of them, 3 all, and
+ * How much of their cases the long walks of the tests try, as `SLUICE_TEST_EFFORT` says: 1 (default) is a quarter of them, 4 all, and
  * more only more of those that are random.
  */
 export function testEffort(value = process.env['SLUICE_TEST_EFFORT'] ?? ''): number {
   const effort = value === '' ? 1 : Number(value);
   if (effort > 0 && Number.isFinite(effort)) return effort;
-  throw new Error(`SLUICE_TEST_EFFORT is "${value}": give a number, 1 for a third of all cases, 3 for all of them.`);
+  throw new Error(`SLUICE_TEST_EFFORT is "${value}": give a number, 1 for a quarter of all cases, 4 for all of them.`);
 }
 
 /**
- * Where the cases begin of which a test takes some, as `SLUICE_TEST_TURN` says. CI draws it from its content, so that each third of the
- * cases gets its turn.
+ * Where the cases begin of which a test takes some, as `SLUICE_TEST_TURN` says. CI draws it from its content, so that each quarter
+ * of the cases gets its turn.
  */
 export function testTurn(value = process.env['SLUICE_TEST_TURN'] ?? ''): number {
   const turn = Number(value);
@@ -27,7 +27,7 @@ export function casesOf(full: number, effort = testEffort()): number {
 }
 
 /**
- * The cases that the effort is worth, out of all: every third one by default, and at least one. `first` says which, so that tests which
+ * The cases that the effort is worth, out of all: every fourth one by default, and at least one. `first` says which, so that tests which
  * walk through the same calls one after the other take different ones.
  */
 export function someOf<T>(
