@@ -189,7 +189,6 @@ function sqliteDatabase(place: SqlitePlace): { readonly database: Database; read
     readRefusal: readRefusal,
     exactCollation: 'BINARY',
     allowSwaps: 'let one of its columns be null',
-    upsertsInOrder: true,
     // A commit is near, and rows that wait for a larger one are copied by the garbage collector.
     rowsOfCommit: 2_500,
     identify: identifyTable,

@@ -213,8 +213,6 @@ export interface Database {
   readonly rowsOfCommit?: number;
   /** Lets triggers fire now that wait for the end of the transaction. */
   readonly fireDeferred?: string;
-  /** `INSERT … ON CONFLICT DO UPDATE` takes several rows with the same key, one after the other. Default `false`. */
-  readonly upsertsInOrder?: boolean;
   /** A column of a staging table has the type that it has in the target, and refuses what that would. */
   readonly stagesDeclaredTypes?: boolean;
   /** The condition, as SQL has it, under which a column of this type would cut a text. Default: none does. */

@@ -112,14 +112,12 @@ export async function mergeStaged(
   if (traits) await checkStagedAs(session, staging);
   await staging.refuseCollapsed(session);
   const merge = traits && new StagedMerge(session, staging, traits, { mode, maxRemoved });
-  const isUpsert = merge?.isUpsert === true;
-  const twins = target.key.length > 0 && !isUpsert ? await staging.keepLastPerKey(session) : 0;
+  const twins = target.key.length > 0 ? await staging.keepLastPerKey(session) : 0;
   if (!merge) {
     await staging.becomeTarget(session);
     return { rowsNotRemoved: 0 };
   }
-  const merging = isUpsert ? merge.upsert(end) : merge.updateThenInsert(rows - twins, end);
-  const published = await merging.catch((error: unknown) => {
+  const published = await merge.updateThenInsert(rows - twins, end).catch((error: unknown) => {
     throw explainTwin(error, target, mode) ?? error;
   });
   await staging.drop(session);
@@ -212,35 +210,6 @@ class StagedMerge {
     this.#maxRemoved = maxRemoved;
     this.#isByKey = target.key.length > 0 && (mode === 'merge' || mode === 'replace');
     this.#sameKey = target.sameKey(target.sql, staged);
-  }
-
-  /** One statement does it: nothing but the key decides what becomes of a row. */
-  get isUpsert(): boolean {
-    const { database, key } = this.#target;
-    const { hasRules, uniques } = this.#traits;
-    if (!this.#isByKey || hasRules || database.upsertsInOrder !== true) return false;
-    if (this.#target.listUniques(this.#traits).length > 0) return false;
-    const isKey = ({ columns }: Unique): boolean =>
-      columns.length === key.length && key.every((name) => columns.includes(name));
-    return uniques.some((unique) => !unique.isPartial && isKey(unique));
-  }
-
-  /** In one pass over the staged rows: of those with the same key, the last one stays. */
-  async upsert(end: WalkEnd): Promise<Published> {
-    const { columns, key, keyNames, sql } = this.#target;
-    const before = await this.#count(sql);
-    const { rowsNotRemoved, removed } = await this.#removeMissing(end, before);
-    const names = columns.map(({ name }) => quote(name));
-    const values = columns.flatMap(({ name }) => (key.includes(name) ? [] : [quote(name)]));
-    const listValues = (of: string): string => values.map((name) => `${of}.${name}`).join(', ');
-    const set = values.map((name) => `${name} = excluded.${name}`).join(', ');
-    // Rows that are as they were are not touched.
-    const update = `DO UPDATE SET ${set} WHERE (${listValues(sql)}) IS DISTINCT FROM (${listValues('excluded')})`;
-    const stored = await this.#session.run(
-      `INSERT INTO ${sql} (${names.join(', ')}) SELECT ${names.join(', ')} FROM ${this.#staging.sql} WHERE TRUE ORDER BY ${this.#staging.order} ON CONFLICT (${keyNames}) ${values.length > 0 ? update : 'DO NOTHING'}`,
-    );
-    const added = (await this.#count(sql)) - (before - removed);
-    return { rowsNotRemoved, changes: { before, removed, added, changed: stored - added } };
   }
 
   /**
@@ -453,10 +422,7 @@ class StagedMerge {
 
   /** The rows of the target whose key no new row has. */
   get #missing(): string {
-    const { sql, keyNames } = this.#target;
-    // Nothing has indexed the staged keys, and a list of them is faster. A row without a key is in no list.
-    if (this.isUpsert)
-      return `${sql} WHERE ((${keyNames}) IN (SELECT ${keyNames} FROM ${this.#staging.sql})) IS NOT TRUE`;
+    const { sql } = this.#target;
     return `${sql} WHERE NOT EXISTS (SELECT 1 FROM ${this.#staging.sql} AS ${staged} WHERE ${this.#sameKey})`;
   }
 
