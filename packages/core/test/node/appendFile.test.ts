@@ -86,52 +86,6 @@ test('a file that gets much between two flushes is written in larger pieces', as
   await reopened.close();
 });
 
-test('what is made durable now is not set about twice', async () => {
-  let syncs = 0;
-  const fileSystem = faultyFileSystem((call) => {
-    if (call === 'sync') syncs += 1;
-    return undefined;
-  });
-  const file = await AppendFile.create(fileSystem, join(temporaryFolder(), 'file'));
-  // The disk is set to work on each two megabytes, and here the last of that is written by the flush.
-  await file.append('x'.repeat(32 * room));
-  expect(syncs).toBe(0);
-  await file.flush();
-  expect(syncs).toBe(1);
-  await file.append('x'.repeat(42 * room));
-  expect(syncs).toBe(2);
-  await file.flush();
-  expect(syncs).toBe(3);
-  await file.close();
-});
-
-test('a write-back that fails while the file is to be made durable is told, and the file not trusted any more', async () => {
-  let fail: (error: Error) => void = () => undefined;
-  const writeBack = new Promise<void>((_resolve, reject) => (fail = reject));
-  let syncs = 0;
-  const file = await AppendFile.create(
-    {
-      ...nodeFileSystem,
-      async open(path, mode) {
-        const opened = await nodeFileSystem.open(path, mode);
-        return { ...opened, sync: () => ((syncs += 1) === 1 ? writeBack : opened.sync()) };
-      },
-    },
-    join(temporaryFolder(), 'file'),
-  );
-  await file.append('x'.repeat(42 * room));
-  expect(syncs).toBe(1);
-  const flush = file.flush();
-  // Time enough for a sync of its own, if it did not wait.
-  for (let turns = 0; turns < 20; turns += 1) await nodeFileSystem.kind(file.path);
-  expect(syncs).toBe(1);
-  fail(new Error('EIO'));
-  await expect(flush).rejects.toThrow('could not be made durable');
-  await expect(file.flush()).rejects.toThrow('could not be made durable');
-  expect(syncs).toBe(1);
-  await file.close();
-});
-
 test.each([1, 2])('a disk that cannot say which file has the name is an error with its path (call %i)', async (nth) => {
   let calls = 0;
   const fault = (call: DiskCall) => (call === 'identity' && (calls += 1) === nth ? { code: 'EIO' } : undefined);

@@ -286,25 +286,6 @@ describe('E9 a disk that fails', () => {
     expect(readdirSync(join(path, '..'))).toEqual([]);
   });
 
-  test('in a sync that nobody waited for is told by the next call', async () => {
-    let syncs = 0;
-    const fileSystem = faultyFileSystem((call) =>
-      call === 'sync' && (syncs += 1) === 1 ? { code: 'EIO' } : undefined,
-    );
-    const path = join(temporaryFolder(), 'rows.txt');
-    const context = { source: 'test', isEndless: false, restart: false, signal: new AbortController().signal };
-    const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
-    // The disk is set to work on so much before anybody asks for it.
-    await writer.write({ items: ['x'.repeat(2_200_000)], scope: { page: '' }, partition: 0, endsPartition: false });
-    expect(syncs).toBe(1);
-    await expect(writer.flush()).rejects.toThrow(/could not be made durable/);
-    await expect(
-      writer.write({ items: ['more'], scope: { page: '' }, partition: 0, endsPartition: false }),
-    ).rejects.toThrow(SinkError);
-    await writer.abort(new Error('EIO'), { isResumable: false });
-    expect(readdirSync(join(path, '..'))).toEqual([]);
-  });
-
   test('by taking no more bytes without saying why is noticed', async () => {
     const folder = temporaryFolder();
     const full: FileSystem = {

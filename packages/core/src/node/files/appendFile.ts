@@ -17,8 +17,6 @@ const encoder = new TextEncoder();
 /** Sizes of the buffer. A file gets the larger one after writing `maxBuffer` bytes since its last flush. */
 const minBuffer = 64 * 1024;
 const maxBuffer = 256 * 1024;
-/** Bytes after which a sync starts in the background, so that the next commit has little to wait for. */
-const bytesPerWriteBack = 2 * 1024 * 1024;
 
 /**
  * A file that only grows, with a checksum of its content. The checksum detects changes, not forgery.
@@ -42,15 +40,12 @@ export class AppendFile {
   #flushed: FilePosition;
   /** How far the file is written. */
   #written: number;
-  /** The pending background sync, and how far it covers the file. */
-  #writeBack: Promise<void> | undefined;
-  #writtenBack: number;
 
   private constructor(fileSystem: FileSystem, path: string, file: WritableFile, sinkPosition: FilePosition) {
     this.path = path;
     this.#fs = fileSystem;
     this.#file = file;
-    this.#bytes = this.#written = this.#writtenBack = sinkPosition.bytes;
+    this.#bytes = this.#written = sinkPosition.bytes;
     this.#crc32 = sinkPosition.crc32;
     this.#flushed = sinkPosition;
   }
@@ -147,7 +142,6 @@ export class AppendFile {
       this.#crc32 = crc32(content, this.#crc32);
       this.#bytes += content.length;
       await this.#write(content);
-      this.#startWriteBack();
       return;
     }
     let rest = content;
@@ -158,10 +152,7 @@ export class AppendFile {
       this.#bytes += put;
       this.#buffered += put;
       rest = typeof rest === 'string' ? rest.slice(taken) : rest.subarray(taken);
-      if (rest.length > 0) {
-        await this.#writeBuffer();
-        this.#startWriteBack();
-      }
+      if (rest.length > 0) await this.#writeBuffer();
     }
   }
 
@@ -245,29 +236,11 @@ export class AppendFile {
     });
   }
 
-  /** Starts a sync unless one is pending. The next call raises its error. `flush` does not use it. */
-  #startWriteBack(): void {
-    if (this.#writeBack || this.#written - this.#writtenBack < bytesPerWriteBack) return;
-    this.#writtenBack = this.#written;
-    this.#writeBack = this.#syncOnce()
-      // Whoever comes next is told.
-      .catch(() => undefined)
-      .finally(() => {
-        this.#writeBack = undefined;
-      });
-  }
-
-  async #sync(): Promise<void> {
-    await this.#writeBack;
-    this.#checkUsable();
-    await withPath(this.#syncOnce(), this.path, 'written');
-    this.#writtenBack = this.#written;
-  }
-
   /** After a failed sync the system may have dropped bytes, which it reports only once. */
-  async #syncOnce(): Promise<void> {
+  async #sync(): Promise<void> {
+    this.#checkUsable();
     try {
-      await this.#file.sync();
+      await withPath(this.#file.sync(), this.path, 'written');
     } catch (error) {
       this.#failure = new SinkError(
         `${this.path} could not be made durable, so nothing more is written to it. Check the disk, then run it again.`,
@@ -331,7 +304,6 @@ export class AppendFile {
 
   /** Closes the file, and drops what was buffered since the last `flush`. */
   async close(): Promise<void> {
-    await this.#writeBack;
     await withPath(this.#file.close(), this.path, 'written');
   }
 }
