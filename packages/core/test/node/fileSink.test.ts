@@ -194,6 +194,18 @@ test.each([false, true])(
   },
 );
 
+test('a file of a source that never ends has its name already, so it is resumed once it is sealed', async () => {
+  const path = join(temporaryFolder(), 'rows.txt');
+  const context = { source: 'test', isEndless: true, restart: false, signal: new AbortController().signal };
+  const writer = await fileSink(textFormat, { path }).open(context);
+  await writer.write({ items: ['one'], scope: { page: '' }, partition: 0, endsPartition: false });
+  const sinkPosition = await writer.seal({ isIncomplete: false });
+  await writer.abort(new Error('killed'), { isResumable: true });
+  const again = await fileSink(textFormat, { path }).open({ ...context, resumeAt: { sinkPosition, isSealed: true } });
+  expect(await again.close()).toEqual({ target: path, bytes: 9 });
+  expect(readFileSync(path, 'utf8')).toBe('rows\none\n');
+});
+
 describe('E9 a disk that fails', () => {
   test.each([
     ['ENOSPC', /disk is full.*run it again/],

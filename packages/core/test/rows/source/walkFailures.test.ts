@@ -133,3 +133,12 @@ test('P2 a walk reads ahead as far as it may while its consumer is busy with the
   expect(asked).toBe(3);
   await pages.return();
 });
+
+test.each([
+  [3, 'failing, partition 1 of 3, '],
+  [Infinity, 'failing, partition 1, '],
+])('an error names its partition of %d, and how many there are if they end', async (partitions, place) => {
+  const half = '\ud800';
+  const source = sourceOf(partitions, () => Promise.resolve({ rows: [{ id: 1 }], next: { cursor: half } }));
+  await expect(source.pages()[Symbol.asyncIterator]().next()).rejects.toThrow(place);
+});
