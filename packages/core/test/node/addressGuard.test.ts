@@ -53,8 +53,6 @@ const forbiddenIpv6 = [
   ['::2', 'an IPv6 address with an IPv4 address inside'],
   ['::127.0.0.1', 'an IPv6 address with an IPv4 address inside'],
   ['::8.8.8.8', 'an IPv6 address with an IPv4 address inside'],
-  ['2a00::5efe:7f00:1', 'an IPv6 address with an IPv4 address inside'],
-  ['2a00:1450:4001:81b:200:5efe:10.0.0.1', 'an IPv6 address with an IPv4 address inside'],
   ['::ffff:127.0.0.1', 'a loopback address'],
   ['::ffff:7f00:1', 'a loopback address'],
   ['0:0:0:0:0:FFFF:A9FE:A9FE', 'a metadata address'],

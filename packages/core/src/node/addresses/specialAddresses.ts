@@ -21,18 +21,7 @@ export function findSpecial({ text, isMapped }: PlainAddress): SpecialAddress | 
   const known = table.find(({ ranges }) => ranges.has(text));
   if (known) return known;
   if (isMapped) return mapped;
-  if (isTunnel(text)) return tunnel;
   return isIPv6(text) && !globalUnicast.has(text) ? reserved : undefined;
-}
-
-/** ISATAP (RFC 5214): any prefix, and an IPv4 address after `0000:5efe` or `0200:5efe`. */
-function isTunnel(address: string): boolean {
-  if (!isIPv6(address)) return false;
-  const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
-  const groups = [head, tail].map((part) => part.split(':').filter((group) => group !== ''));
-  const [front = [], back = []] = groups;
-  const all = [...front, ...Array<string>(8 - front.length - back.length).fill('0'), ...back];
-  return all[5] === '5efe' && (all[4] === '0' || all[4] === '200');
 }
 
 const tunnel = { kind: 'an IPv6 address with an IPv4 address inside', needsCidr: true };
