@@ -1,6 +1,6 @@
 import { type Identifiers, sha256, shortHasher } from '../identifiers.js';
 import type { ApiCredentials } from '../http/credentials.js';
-import type { SignedRequest, Stamped } from '../http/stamp.js';
+import type { Stamped } from '../http/stamp.js';
 
 /** Several credentials of an API as one: every attempt gets all of them. */
 export function joinCredentials(
@@ -54,27 +54,7 @@ function joinStamps(all: readonly Stamped[]): Stamped {
     query: joinFields(all.map((each) => each.query)),
     path: all.find((each) => each.path !== undefined)?.path,
     body: joinFields(all.map((each) => each.body)),
-    sign: joinSigns(all.flatMap(({ sign }) => sign ?? [])),
-  };
-}
-
-/** Signs an attempt one after another: the second signature covers the first. */
-function joinSigns(all: readonly NonNullable<Stamped['sign']>[]): Stamped['sign'] {
-  if (all.length < 2) return all[0];
-  return async (unsigned, signal) => {
-    let request = unsigned;
-    const hides: SignedRequest['hide'][] = [];
-    for (const sign of all) {
-      signal.throwIfAborted();
-      const { hide, ...signed } = await sign(request, signal);
-      hides.push(hide);
-      request = signed;
-    }
-    const hide = (): (() => void) => {
-      const ends = hides.map((hideOne) => hideOne());
-      return () => ends.forEach((end) => end());
-    };
-    return { ...request, hide };
+    sign: all.find(({ sign }) => sign !== undefined)?.sign,
   };
 }
 

@@ -85,7 +85,7 @@ export function openCredentials(auth: readonly Credential[], tools: AuthTools): 
   const { api } = tools;
   const name = `credential of ${api}`;
   const places = auth.map(placeOf);
-  const twice = places.find((place, nth) => place !== undefined && places.indexOf(place) < nth);
+  const twice = places.find((place, nth) => places.indexOf(place) < nth);
   if (twice !== undefined)
     throw new ConfigError(`Two credentials of ${api} would be sent in ${twice}. Leave one of them out.`, { api });
   const all = auth.map((each) => openCredential(each, tools, name));
@@ -97,7 +97,7 @@ export function openCredentials(auth: readonly Credential[], tools: AuthTools): 
 }
 
 /** What two credentials can't both have. */
-function placeOf(auth: Credential): string | undefined {
+function placeOf(auth: Credential): string {
   switch (auth.kind) {
     case 'header':
       return `the header ${auth.name.toLowerCase()}`;
@@ -111,7 +111,7 @@ function placeOf(auth: Credential): string | undefined {
     case 'body':
       return `the field ${JSON.stringify(auth.field)} of the body`;
     case 'sign':
-      return undefined;
+      return 'the signature';
   }
 }
 

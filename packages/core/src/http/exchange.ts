@@ -298,7 +298,7 @@ class Exchange {
       const { url: to, redirects } = requested;
       const request = stampRequest(redirects === 0 ? this.#call : { ...this.#call, url: to }, sent);
       // Signed with its permit, so that a time in the signature is that of sending.
-      const signed = sent.sign && (await abortable(sent.sign(request, signal), signal));
+      const signed = sent.sign && (await abortable(sent.sign(request), signal));
       ended = signed?.hide();
       const { url, method, headers, body } = signed ?? request;
       // One that may not use the connection that is open then would be late again.

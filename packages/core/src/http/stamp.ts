@@ -25,8 +25,8 @@ export interface Stamped {
   readonly path?: string | undefined;
   /** Fields of the JSON body. */
   readonly body?: Readonly<Record<string, string>> | undefined;
-  /** Signs the attempt when everything else is added. `signal`: aborted when nobody needs it any more. */
-  readonly sign?: ((request: StampedRequest, signal: AbortSignal) => Promise<SignedRequest>) | undefined;
+  /** Signs the attempt when everything else is added. */
+  readonly sign?: ((request: StampedRequest) => Promise<SignedRequest>) | undefined;
 }
 
 /** An attempt as it is sent: header names are in lower case. */
