@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip, gunzipSync } from 'node:zlib';
 import { isRecord } from '@sluice/core/kit';
+import { splitLines } from '@sluice/core/node';
 import { parse } from 'csv-parse';
 import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet';
 import type { Environment } from '../../environment/environment.js';
@@ -105,8 +106,9 @@ const jsonRows: Reader = (path, use) =>
 
 async function* parseLines(stream: AsyncIterable<Buffer>): AsyncGenerator<ReportRow, undefined, undefined> {
   let number = 0;
-  for await (const line of splitLines(stream)) {
+  for await (const { bytes } of splitLines(boundLines(stream))) {
     number += 1;
+    const line = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (line.trim() === '') continue;
     const row = parseRow(line);
     if (!row) throw new Error(`line ${formatNumber(number)} is not a JSON object`);
@@ -114,26 +116,14 @@ async function* parseLines(stream: AsyncIterable<Buffer>): AsyncGenerator<Report
   }
 }
 
-/** Only a line feed ends a line. */
-async function* splitLines(stream: AsyncIterable<Buffer>): AsyncGenerator<string, undefined, undefined> {
-  let rest: Buffer[] = [];
+async function* boundLines(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined, undefined> {
   let size = 0;
   for await (const chunk of stream) {
-    let start = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-      yield decodeLine([...rest, chunk.subarray(start, end)]);
-      [rest, size, start] = [[], 0, end + 1];
-    }
-    rest.push(chunk.subarray(start));
-    size += chunk.length - start;
+    const start = chunk.lastIndexOf('\n') + 1;
+    size = (start === 0 ? size : 0) + chunk.length - start;
     if (size > longestRow) throw new Error(`a line has more than ${formatNumber(longestRow)} bytes`);
+    yield chunk;
   }
-  yield decodeLine(rest);
-}
-
-/** @throws TypeError if it is not UTF-8 */
-function decodeLine(parts: readonly Buffer[]): string {
-  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
 }
 
 function parseRow(line: string): ReportRow | undefined {
