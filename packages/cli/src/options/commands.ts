@@ -1,5 +1,5 @@
-import { type Command, InvalidArgumentError, Option as Flag } from 'commander';
-import { UsageError } from '../errors/errors.js';
+import type { Command } from 'commander';
+import { createFlags } from './flags.js';
 import { nameFlag, type Option, type OptionSubject } from './option.js';
 import { groups, type OptionGroup, type ValuesOf } from './options.js';
 
@@ -303,25 +303,6 @@ export function addOptions(command: Command, name: string): Command {
       for (const each of createFlags(option, spec)) command.addOption(each);
   }
   return command;
-}
-
-/** The flags of an option, as commander takes them. */
-function createFlags(name: string, option: Option<unknown>): Flag[] {
-  const { help, placeholder, isValueOptional, isVariadic, choices, parse, off } = option;
-  const value = `${placeholder ?? ''}${isVariadic ? '...' : ''}`;
-  const shown = placeholder === undefined ? '' : isValueOptional ? ` [${value}]` : ` <${value}>`;
-  const own = new Flag(nameFlag(name, option) + shown, help);
-  if (choices) own.choices(choices.map(String));
-  else if (parse)
-    own.argParser((given, before: unknown) => {
-      try {
-        return parse(given, Array.isArray(before) ? before.map(String) : undefined);
-      } catch (error) {
-        // Commander adds the option's name to errors of its own.
-        throw error instanceof UsageError ? new InvalidArgumentError(error.message) : error;
-      }
-    });
-  return off === undefined ? [own] : [own, new Flag(nameFlag(name, { isOff: true }), off)];
 }
 
 /** Tells the flags that a command line's command has; all, if it calls none that has options. */
