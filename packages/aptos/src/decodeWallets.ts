@@ -30,11 +30,12 @@ export type Wallets = Omit<ListNftsOptions, keyof WalkBounds>;
 
 const lists = ['ownerAddresses', 'includeCollections', 'excludeCollections'] as const;
 const list = { type: 'array', items: { type: 'string' } };
+const hashes = { ...list, separator: ',' };
 const count = { type: 'integer' };
 const properties = {
   ownerAddresses: { ...list, flag: 'owner', fileFlag: 'owners-file' },
-  includeCollections: list,
-  excludeCollections: list,
+  includeCollections: hashes,
+  excludeCollections: hashes,
   ownersPerRequest: count,
   offset: count,
 };

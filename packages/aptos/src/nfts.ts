@@ -3,7 +3,7 @@ import { listing } from '@sluice/core/define';
 import { checkCount } from '@sluice/core/kit';
 import { decodeNft, findNfts, nftPaging } from './decodeNft.js';
 import { nftHoldingSchema } from './nftHolding.js';
-import { ownerAddress } from './ownerAddress.js';
+import { padAddress } from './ownerAddress.js';
 import { walletsSchema, type Wallets } from './decodeWallets.js';
 
 const defaultOwnersPerRequest = 10;
@@ -92,7 +92,7 @@ function distinctOwners(addresses: readonly string[], warn: (message: string) =>
     throw new ConfigError((option = 'ownerAddresses') => `${option} is empty: give at least one address.`, {
       option: 'ownerAddresses',
     });
-  const owners = addresses.map(ownerAddress);
+  const owners = addresses.map((address, item) => padAddress(address, { option: 'ownerAddresses', item }));
   const distinct = [...new Set(owners)];
   const repeated = owners.length - distinct.length;
   if (repeated > 0)

@@ -103,7 +103,7 @@ describe('a parameter of a source has a flag', () => {
     asked = [];
     expect(await run([...args, '--tags-file', 'none.txt'], folder)).toMatchObject({
       code: 2,
-      stderr: 'sluice: The file none.txt has no value for --tags-file.\n',
+      stderr: 'sluice: none.txt has no value for --tags-file. Write one a line.\n',
     });
     expect(asked).toEqual([]);
   });
@@ -210,4 +210,14 @@ test('sluice export aptos.nfts takes wallets as sluice nfts export does', async 
   const all = ['--owners-file', '-', '--to', '-'];
   const input = [one, two, ...others].join('\n');
   expect((await sluice(['export', 'aptos.nfts', ...all], { ...at, input })).stdout.split('\r\n')).toHaveLength(32);
+  const refused = async (...args: string[]): Promise<string> => {
+    const { code, stderr } = await sluice(['export', 'aptos.nfts', ...args, '--to', '-'], at);
+    expect(code).toBe(2);
+    return stderr;
+  };
+  writeFileSync(join(folder, 'wrong.txt'), `${one}\n# mine\n0xzz\n`);
+  const reason = '"0xzz" is not an account address: it must be 0x and 1 to 64 hex digits.';
+  expect(await refused('--owner', two, '--owners-file', 'wrong.txt')).toBe(`sluice: wrong.txt:3: ${reason}\n`);
+  expect(await refused('--owner', two, '0xzz')).toBe(`sluice: --owner: ${reason}\n`);
+  expect(await refused('--owner', two, '--include-collections', 'ab,zz')).toContain('"zz" in --include-collections');
 });

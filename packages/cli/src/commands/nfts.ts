@@ -1,8 +1,10 @@
 import type { Run } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { describeOwners, findOwners } from '../input/owners.js';
+import { UsageError } from '../errors/errors.js';
+import { standardInput } from '../input/readInput.js';
 import type { GroupOptions } from '../options/options.js';
-import { exportSource, type KnownSource, watchSource } from './source.js';
+import { readGivenParams } from '../source/params.js';
+import { exportSource, watchSource } from './source.js';
 
 const source = 'aptos.nfts';
 
@@ -17,13 +19,22 @@ export const nftsWatch: Run<'nfts watch'> = async (options, environment, invocat
   return watchSource({ ...options, source }, environment, invocation, known);
 };
 
-/** The parameters of the source. The wallets are checked first, since errors name the line of a file. */
-async function findWallets(options: GroupOptions<'holdings'>, environment: Environment): Promise<KnownSource> {
-  const { offset, ownersPerRequest, includeCollections, excludeCollections } = options;
-  const ownerAddresses = await findOwners(options, environment);
+/** The parameters of the source. @throws UsageError if no wallet is given, or a file can't be read. */
+export async function findWallets(options: GroupOptions<'holdings'>, environment: Environment) {
+  const { owner, ownersFile, offset, ownersPerRequest, includeCollections, excludeCollections } = options;
+  if (!owner && ownersFile === undefined)
+    throw new UsageError('Whose NFTs? Give --owner ADDRESS, or --owners-file FILE.');
+  const texts = (owner ?? []).map((address) => `--owner ownerAddresses=${address}`);
+  if (ownersFile !== undefined) texts.push(`--owners-file ownerAddresses<=${ownersFile}`);
+  const given = await readGivenParams(texts, environment);
+  const owners = given.flatMap(({ values }) => values.map(({ text }) => text));
+  const places = [owner && '--owner', ownersFile === standardInput ? 'stdin' : ownersFile];
   return {
-    params: { ownerAddresses, offset, ownersPerRequest, includeCollections, excludeCollections },
-    parts: { one: 'wallet', count: new Set(ownerAddresses).size },
-    wallets: describeOwners(ownerAddresses, options),
+    given,
+    owners,
+    params: { offset, ownersPerRequest, includeCollections, excludeCollections },
+    parts: { one: 'wallet', count: new Set(owners).size },
+    /** @example '12 of wallets.txt' */
+    wallets: `${owners.length} of ${places.filter((place) => place !== undefined).join(' and ')}`,
   };
 }

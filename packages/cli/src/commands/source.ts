@@ -12,7 +12,7 @@ import { asRecordChanges, asRecords } from '../source/decodeRecords.js';
 import { explainApi, findDescribed, knownApis, listSecrets } from '../source/describe.js';
 import { findSource, createRowKey, sourceLines, parseApi } from '../source/findSource.js';
 import { withApi } from '../source/openClient.js';
-import { readParamFiles, withParams } from '../source/params.js';
+import { type GivenParam, type Params, readGivenParams, withParams } from '../source/params.js';
 import { listNames } from '../target/namedTarget.js';
 import { tableName } from '../target/tableTarget.js';
 import type { RowView } from '../watch/rowView.js';
@@ -21,7 +21,9 @@ import type { WatchedRows } from '../watch/watchChanges.js';
 /** What a command for one source knows of it. */
 export interface KnownSource extends Pick<ExportedRows, 'parts' | 'wallets'> {
   /** Its parameters, in place of `--param`. */
-  readonly params?: Readonly<Record<string, unknown>>;
+  readonly given?: readonly GivenParam[];
+  /** Those that have options of their own. */
+  readonly params?: Params;
   /** Of a watch. */
   readonly view?: RowView<Record<string, unknown>>;
   /** Selects the changes of a watch. Default: all. */
@@ -35,20 +37,20 @@ export async function exportSource(
   options: CommandOptions<'export'>,
   environment: Environment,
   invocation: Invocation,
-  { params: given, ...known }: KnownSource = {},
+  { given, params: others, ...known }: KnownSource = {},
 ): Promise<number> {
   const { config } = invocation;
   const { source, pageSize, maxRows, concurrency, since } = options;
   checkConcurrency(options);
   const incremental = chooseIncrement(options);
-  const param = await readParamFiles(options.param, environment);
+  const read = given ?? (await readGivenParams(options.param, environment));
   const rows = {
     ...known,
     add: withApi(parseApi(source), options, environment),
     source: (client: Client) => {
       const found = findSource(client, source, config);
       const make = (params: object) => found({ ...params, pageSize, maxRows });
-      const rows = given ? make(given) : withParams(found, param, ['pageSize', 'maxRows'], make);
+      const rows = withParams(found, read, ['pageSize', 'maxRows'], make, others);
       if (incremental) checkIncrement(rows, since);
       return asRecords(rows);
     },
@@ -96,14 +98,14 @@ export async function watchSource(
   options: CommandOptions<'watch'>,
   environment: Environment,
   invocation: Invocation,
-  { params: given, wallets, view, changes = (watch) => watch() }: KnownSource = {},
+  { given, params: others, wallets, view, changes = (watch) => watch() }: KnownSource = {},
 ): Promise<number> {
   // Loaded on demand: an export does not need these.
   const { recordView } = await import('../watch/rowView.js');
   const { runWatch } = await import('../watch/watchChanges.js');
   const { config } = invocation;
   const { source, key, pageSize, concurrency } = options;
-  const param = await readParamFiles(options.param, environment);
+  const read = given ?? (await readGivenParams(options.param, environment));
   // Set when the source is found.
   let shown: readonly string[] = [];
   const rows: WatchedRows = {
@@ -118,7 +120,7 @@ export async function watchSource(
       const watchOptions = { ...watching, key: key && createRowKey(key, columns), concurrency };
       const make = (params: object) =>
         changes((more) => found.watch({ ...params, pageSize }, { ...watchOptions, ...more }));
-      return asRecordChanges(given ? make(given) : withParams(found, param, ['pageSize'], make));
+      return asRecordChanges(withParams(found, read, ['pageSize'], make, others));
     },
     view: view ?? recordView(() => shown, environment.stdout.colors),
   };

@@ -35,11 +35,11 @@ function ownFlags({ options, parent }: Command): readonly (string | undefined)[]
 
 /** Adds its values to those of `--param`, with which a command reads them. Of `--owner 0x1` that is `--owner ownerAddresses=0x1`. */
 class ParamFlag extends Option {
-  constructor(flags: string, help: string, assignment: string) {
+  constructor(flags: string, help: string, assignment: string, separator?: string) {
     super(flags, help);
     this.argParser((text: string, before: readonly string[] | undefined) => [
       ...(before ?? []),
-      `${this.long} ${assignment}${text}`,
+      ...(separator === undefined ? [text] : text.split(separator)).map((each) => `${this.long} ${assignment}${each}`),
     ]);
   }
 
@@ -68,7 +68,7 @@ const flagForm = /^--(?!no-)[a-z][a-z\d]*(?:-[a-z\d]+)*$/;
 const settable = /^[A-Za-z_][\w.-]*$/;
 
 function flagsOf(param: ParamDescription): ParamFlag[] {
-  const { name, type = '', isRequired, description = '', fileFlag } = param;
+  const { name, type = '', isRequired, description = '', fileFlag, separator } = param;
   const ownName = name.replace(/[_.]+/g, '-').replace(/^[A-Z]+|[A-Z]+(?![a-z])/g, (letters) => letters.toLowerCase());
   const long = declaredFlag(param) ?? toFlag(ownName);
   const longs = fileFlag === undefined ? [long] : [long, `--${fileFlag}`];
@@ -83,6 +83,7 @@ function flagsOf(param: ParamDescription): ParamFlag[] {
     `${long} <${placeholders[type] ?? 'value'}>`,
     help,
     `${name}${type === 'object' ? ':=' : '='}`,
+    separator,
   );
   if (fileFlag === undefined) return [own];
   const ofFile = `file with one ${long} per line; # starts a comment; - for stdin`;

@@ -4,48 +4,66 @@ import type { Environment } from '../environment/environment.js';
 import { toFlag } from '../options/option.js';
 import { declaredFlag } from '../options/paramFlags.js';
 import { UsageError } from '../errors/errors.js';
-import { listLines, readInput } from '../input/readInput.js';
+import { listLines, readInput, standardInput } from '../input/readInput.js';
 
 type ParamDescription = NonNullable<SourceDescription['params']>[number];
 
 /** Parameters of a source, by name. */
-type Params = Readonly<Record<string, unknown>>;
+export type Params = Readonly<Record<string, unknown>>;
+
+/** A parameter of a command line, or of a file that it names. */
+export interface GivenParam {
+  readonly name: string;
+  /** How it was given: `--owner`, or `--param ownerAddresses`. */
+  readonly flag: string;
+  readonly isJson: boolean;
+  readonly values: readonly { readonly text: string; readonly line?: number }[];
+  readonly file?: string;
+}
 
 /**
  * Calls `make` with the parameters, and turns errors about them into errors about their flags.
  *
- * @param texts and options: see {@link readParams}.
+ * @param given and options: see {@link readParams}.
+ * @param others parameters that have options of their own, which errors about them name.
  */
 export function withParams<R>(
   source: ApiSource,
-  texts: readonly string[],
+  given: readonly GivenParam[],
   options: readonly ('pageSize' | 'maxRows')[],
   make: (params: Params) => R,
+  others: Params = {},
 ): R {
   const description = source.describe();
-  const params = readParams(texts, description, options);
+  const params = readParams(given, description, options);
   try {
-    return make(params);
+    return make({ ...others, ...params });
   } catch (error) {
-    throw paramError(error, description, params, texts) ?? error;
+    throw paramError(error, description, { params, given, others }) ?? error;
   }
 }
 
 /** The error in terms of flags; `undefined` if it is not about a parameter. */
 function paramError(
   error: unknown,
-  { name, params }: SourceDescription,
-  given: Params,
-  texts: readonly string[],
+  { name, params: known }: SourceDescription,
+  {
+    params,
+    given,
+    others,
+  }: { readonly params: Params; readonly given: readonly GivenParam[]; readonly others: Params },
 ): UsageError | undefined {
   if (!SluiceError.is(error, 'config')) return undefined;
-  const { param: path, reason, option } = error.details;
-  const own = params?.find((known) => known.name === option);
-  if (own) return optionError(error, own, name, givenFlag(own.name, texts));
+  const { param: path, reason, option, item } = error.details;
+  const own = known?.find((each) => each.name === option);
+  if (own && own.name in others) return undefined;
+  const place = own && placesOf(own.name, given)[Number(item)];
+  if (place !== undefined) return new UsageError(`${place}: ${error.summary}`);
+  if (own) return optionError(error, own, name, givenFlag(own.name, given));
   if (typeof path !== 'string') return undefined;
-  if (params?.length === 0)
+  if (known?.length === 0)
     return new UsageError(
-      `${name} takes no parameters. Leave out ${Object.keys(given)
+      `${name} takes no parameters. Leave out ${Object.keys(params)
         .map((param) => `--param ${param}`)
         .join(', ')}.`,
     );
@@ -55,8 +73,8 @@ function paramError(
       `${name} refuses its parameters: ${reason}. Give them with --param NAME=…; "sluice sources" lists what there is.`,
     );
   const [param = path] = /^[^.[]+/.exec(path) ?? [];
-  const flag = givenFlag(param, texts);
-  const way = wayToGive(param, params?.find((known) => known.name === param)?.type, flag);
+  const flag = givenFlag(param, given);
+  const way = wayToGive(param, known?.find((each) => each.name === param)?.type, flag);
   if (flag === undefined) return new UsageError(`${name} needs the parameter ${path}: ${reason}. Give ${way}.`);
   const inside = path === param ? '' : ` (at ${path})`;
   return new UsageError(`${name} refuses ${flag}${inside}: ${reason}. Give ${way}.`);
@@ -79,10 +97,15 @@ function optionError(
   );
 }
 
-/** How a parameter was given: `--owner`, or `--param ownerAddresses`; `undefined` if it was not. */
-function givenFlag(param: string, texts: readonly string[]): string | undefined {
-  const found = texts.map((text) => /^(--[\w-]+)? ?([^:=]+)/.exec(text)).find((each) => each?.[2] === param);
-  return found ? (found[1] ?? `--param ${param}`) : undefined;
+function givenFlag(param: string, given: readonly GivenParam[]): string | undefined {
+  return given.find(({ name }) => name === param)?.flag;
+}
+
+/** Where each value was given: `wallets.txt:4`, or a flag. */
+function placesOf(param: string, given: readonly GivenParam[]): readonly string[] {
+  return given.flatMap(({ name, flag, file, values }) =>
+    name === param ? values.map(({ line }) => (file === undefined ? flag : `${file}:${line}`)) : [],
+  );
 }
 
 /** @param type a type of JSON Schema, if the source declares it. */
@@ -106,18 +129,17 @@ const bounds: ReadonlySet<string> = new Set(['pageSize', 'maxRows', 'maxPages'])
 /**
  * Parses `--param`. A parameter that is given several times becomes a list.
  *
- * @param texts `name:=JSON`, or `name=value`, whose value is text unless the source declares a number or a boolean; after
- * `--FLAG ` if it was given with a flag of its own.
+ * @param given a value is text unless the source declares a number or a boolean.
  * @param options the command's own options among the bounds of a source.
- * @example readParams(['currency=usd', 'ids:=[1,2]'], {}, ['pageSize']) // { currency: 'usd', ids: [1, 2] }
+ * @example readParams([parseParam('currency=usd'), parseParam('ids:=[1,2]')], {}, ['pageSize']) // { currency: 'usd', ids: [1, 2] }
  */
 export function readParams(
-  texts: readonly string[],
+  given: readonly GivenParam[],
   { params = [] }: Pick<SourceDescription, 'params'>,
   options: readonly ('pageSize' | 'maxRows')[],
 ): Params {
   const findType = (name: string): string | undefined => params.find((param) => param.name === name)?.type;
-  const all = collectParams(texts, /^(?:--[\w-]+ )?([A-Za-z_][\w.-]*)(:?=)(.*)$/s, (name, value, isJson): unknown => {
+  const all = collectParams(given, ({ name, isJson, flag }, text): unknown => {
     if (bounds.has(name)) {
       const own = options.find((option) => option === name);
       throw new UsageError(
@@ -126,7 +148,7 @@ export function readParams(
           : `--param ${name} is not a parameter, and this command has no option for it. Leave it out.`,
       );
     }
-    return isJson ? readJson(name, value, givenFlag(name, texts)) : convertText(value, findType(name));
+    return isJson ? readJson(name, text, flag) : convertText(text, findType(name));
   });
   return Object.fromEntries(
     all.map(([name, values]) => {
@@ -136,20 +158,30 @@ export function readParams(
   );
 }
 
-/** The values of `--param`, with the lines of each file in its place: of `--owners-file ownerAddresses<=wallets.txt`. */
-export async function readParamFiles(texts: readonly string[] = [], environment: Environment): Promise<string[]> {
-  const read = texts.map(async (text) => {
-    const [, start, file] = /^(--[\w-]+ [^:=<]+)<=(.*)$/s.exec(text) ?? [];
-    if (start === undefined || file === undefined) return [text];
-    const lines = listLines(await readInput(file, `The file ${file}`, environment));
+/** @param form a name, its sign and a value. @throws UsageError if it has another one */
+export function parseParam(given: string, form = /^([A-Za-z_][\w.-]*)(:?=)(.*)$/s): GivenParam {
+  const [, own, assignment = given] = /^(--[\w-]+) (.*)$/s.exec(given) ?? [];
+  const [, name, sign, text] = form.exec(assignment) ?? [];
+  if (name === undefined || text === undefined)
+    throw new UsageError('--param must be name=value, or name:=JSON for anything but text, like ids:=[1,2].');
+  return { name, flag: own ?? `--param ${name}`, isJson: sign === ':=', values: [{ text }] };
+}
+
+/** Parses the values of `--param`, and reads the files among them: that of `--owners-file ownerAddresses<=wallets.txt`. */
+export function readGivenParams(
+  texts: readonly string[] = [],
+  environment: Environment,
+): Promise<readonly GivenParam[]> {
+  const read = texts.map(async (given): Promise<GivenParam> => {
+    const [, flag, name, path] = /^(--[\w-]+) ([^:=<]+)<=(.*)$/s.exec(given) ?? [];
+    if (flag === undefined || name === undefined || path === undefined) return parseParam(given);
+    const values = listLines(await readInput(path, `The file ${path}`, environment));
+    const file = path === standardInput ? 'stdin' : path;
     // Without its parameter, a source may list all that there is.
-    if (lines.length === 0)
-      throw new UsageError(
-        `${file === '-' ? 'stdin' : `The file ${file}`} has no value for ${start.replace(/ .*/, '')}.`,
-      );
-    return lines.map((line) => `${start}=${line.text}`);
+    if (values.length === 0) throw new UsageError(`${file} has no value for ${flag}. Write one a line.`);
+    return { name, flag, isJson: false, values, file };
   });
-  return (await Promise.all(read)).flat();
+  return Promise.all(read);
 }
 
 /** The query of a single request. */
@@ -161,8 +193,9 @@ type RequestQuery = NonNullable<NonNullable<Parameters<ApiRequests['get']>[1]>['
  * @example readQuery(['state=open', 'ids:=[1,2]']) // { state: 'open', ids: ['1', '2'] }
  */
 export function readQuery(texts: readonly string[]): RequestQuery {
-  const all = collectParams(texts, /^([^\s=:]+)(:?=)(.*)$/s, (name, value, isJson) =>
-    isJson ? queryValue(name, readJson(name, value)) : value,
+  const given = texts.map((text) => parseParam(text, /^([^\s=:]+)(:?=)(.*)$/s));
+  const all = collectParams(given, ({ name, isJson }, text) =>
+    isJson ? queryValue(name, readJson(name, text)) : text,
   );
   return Object.fromEntries(
     all.map(([name, values]) => [name, values.length === 1 ? (values[0] ?? '') : values.flat().map(String)]),
@@ -175,20 +208,18 @@ function queryValue(name: string, value: unknown): string | number | boolean | r
   throw new UsageError(`--param ${name} must be text, a number, true, false or a list of these, as a query has them.`);
 }
 
-/** The values of parameters by their names, in their order. @param form a name, its sign and a value. */
+/** The values of parameters by their names, in their order. */
 function collectParams<Value>(
-  texts: readonly string[],
-  form: RegExp,
-  read: (name: string, value: string, isJson: boolean) => Value,
+  given: readonly GivenParam[],
+  read: (param: GivenParam, text: string) => Value,
 ): readonly (readonly [string, readonly Value[]])[] {
-  const values = new Map<string, readonly Value[]>();
-  for (const text of texts) {
-    const [, name, sign, value] = form.exec(text) ?? [];
-    if (name === undefined || value === undefined)
-      throw new UsageError('--param must be name=value, or name:=JSON for anything but text, like ids:=[1,2].');
-    values.set(name, [...(values.get(name) ?? []), read(name, value, sign === ':=')]);
+  const found = new Map<string, Value[]>();
+  for (const param of given) {
+    const values = found.get(param.name) ?? [];
+    found.set(param.name, values);
+    for (const { text } of param.values) values.push(read(param, text));
   }
-  return [...values];
+  return [...found];
 }
 
 /** A text that is not of the type, or an integer that would lose digits, stays text, so that the source refuses it. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { UsageError } from '../../src/errors/errors.js';
-import { readParams } from '../../src/source/params.js';
+import { parseParam, readParams } from '../../src/source/params.js';
 
 const params = [
   { name: 'count', isRequired: false, type: 'integer' },
@@ -27,11 +27,12 @@ test.each<[string[], Record<string, unknown>]>([
   [['tag=a', 'tag=b'], { tag: ['a', 'b'] }],
   [[], {}],
 ])('%j is read as %j', (texts, expected) => {
-  expect(readParams(texts, { params }, [])).toEqual(expected);
+  const given = texts.map((text) => parseParam(text));
+  expect(readParams(given, { params }, [])).toEqual(expected);
 });
 
 test('a name of the language is a name like others', () => {
-  const read = readParams(['__proto__=x', 'constructor=y'], {}, []);
+  const read = readParams([parseParam('__proto__=x'), parseParam('constructor=y')], {}, []);
   expect(Object.keys(read)).toEqual(['__proto__', 'constructor']);
   expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
 });
@@ -46,5 +47,5 @@ test.each([
   ['maxPages=1', '--param maxPages is not a parameter, and this command has no option for it. Leave it out.'],
   ['maxPages:=1', '--param maxPages is not a parameter, and this command has no option for it. Leave it out.'],
 ])('%s is refused', (text, sentence) => {
-  expect(() => readParams([text], {}, ['pageSize'])).toThrow(new UsageError(sentence));
+  expect(() => readParams([parseParam(text)], {}, ['pageSize'])).toThrow(new UsageError(sentence));
 });

@@ -4,35 +4,41 @@ import type { ApiSource } from '@sluice/core/define';
 import type { Invocation, Run } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, UsageError } from '../../errors/errors.js';
-import { defaultOwnersPerRequest, findOwners } from '../../input/owners.js';
 import type { GroupOptions } from '../../options/options.js';
 import { asJson } from '../../source/decodeRecords.js';
 import { findSource, parseApi } from '../../source/findSource.js';
 import { type ConnectionOptions, openClient, withApi, withClient } from '../../source/openClient.js';
-import { readParamFiles, withParams } from '../../source/params.js';
+import { readGivenParams, withParams } from '../../source/params.js';
 import { formatCount } from '../../terminal/format.js';
 import { tableName } from '../../target/tableTarget.js';
+import { findWallets } from '../nfts.js';
 import { targetAt, withCluster } from './withCluster.js';
 
 /** Partitions in one piece of a plan. */
 const maxPartitions = 1_000;
+/** That of the library. */
+const defaultOwnersPerRequest = 10;
 
 /** `sluice cluster submit nfts export`: lets several machines export the NFTs of wallets. */
 export const submitNfts: Run<'cluster submit nfts export'> = async (options, environment, invocation) => {
-  const { pageSize, ownersPerRequest = defaultOwnersPerRequest, includeCollections, excludeCollections } = options;
+  const { pageSize, ownersPerRequest = defaultOwnersPerRequest } = options;
+  const { given, params, owners: all } = await findWallets(options, environment);
+  const others = { ...params, ownersPerRequest };
   // The same wallet twice would be exported twice, if the two were in different pieces.
-  const owners = [...new Set(await findOwners(options, environment))];
-  const others = { pageSize, ownersPerRequest, includeCollections, excludeCollections };
-  const planned = () => splitOwners(owners, maxPartitions * ownersPerRequest, others);
+  const owners = [...new Set(all)];
+  const planned = (found: ApiSource) => {
+    withParams(found, given, ['pageSize'], (checked) => void found({ ...checked, pageSize }), others);
+    return splitOwners(owners, maxPartitions * ownersPerRequest, { ...others, pageSize });
+  };
   return submit('aptos.nfts', planned, options, environment, invocation);
 };
 
 /** `sluice cluster submit export API.SOURCE`: lets several machines export the rows of any source. */
 export const submitSource: Run<'cluster submit export'> = async (options, environment, invocation) => {
   const { source, pageSize } = options;
-  const param = await readParamFiles(options.param, environment);
+  const given = await readGivenParams(options.param, environment);
   const planned = (found: ApiSource) =>
-    withParams(found, param, ['pageSize'], (params) => {
+    withParams(found, given, ['pageSize'], (params) => {
       void found({ ...params, pageSize });
       return [asJson({ ...params, pageSize })];
     });

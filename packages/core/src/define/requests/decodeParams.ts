@@ -15,6 +15,8 @@ export interface ParamDescription {
   readonly flag?: string;
   /** The flag of a file with one value per line, without dashes; of a list only. Default: none. */
   readonly fileFlag?: string;
+  /** What separates values in one argument of its flag; of a list only. Default: an argument is a value. */
+  readonly separator?: string;
 }
 
 interface ParamCheck<Out> {
@@ -66,7 +68,7 @@ export function describeParams(schema: StandardSchema): readonly ParamDescriptio
   const { properties, required, additionalProperties = false } = document;
   if (additionalProperties !== false) return undefined;
   return Object.entries(properties).map(([name, property]) => {
-    const { type, description, flag, fileFlag } = isRecord(property) ? property : {};
+    const { type, description, flag, fileFlag, separator } = isRecord(property) ? property : {};
     return {
       name,
       isRequired: Array.isArray(required) && required.includes(name),
@@ -74,6 +76,7 @@ export function describeParams(schema: StandardSchema): readonly ParamDescriptio
       ...(typeof description === 'string' && { description }),
       ...(typeof flag === 'string' && { flag }),
       ...(typeof fileFlag === 'string' && { fileFlag }),
+      ...(typeof separator === 'string' && { separator }),
     };
   });
 }
