@@ -10,23 +10,10 @@ export interface Collection {
   readonly creator: string;
 }
 
-/** The holdings that a query keeps, countable without reading them. */
-export interface Kept {
-  keeps(index: number): boolean;
-  /** How many rows below `index` are kept. */
-  before(index: number): number;
-  /** The index of the kept row that has `count` kept rows before it. */
-  nth(count: number): number;
-}
-
-/** Keeps every row. */
-const everyRow: Kept = { keeps: () => true, before: (index) => index, nth: (count) => count };
-
 /**
  * Assigns rows to collections, with a few large collections and a long tail.
  *
- * Every full block of 1,024 rows has the same number of rows of each collection, in a different order. So the number of
- * rows of a collection before row n can be computed in constant time.
+ * Every full block of 1,024 rows has the same number of rows of each collection, in a different order.
  */
 export class Collections {
   readonly list: readonly Collection[];
@@ -49,29 +36,12 @@ export class Collections {
     return pick(this.list, this.#numberOf(index));
   }
 
-  /** Filters by collection hashes (lower case, without 0x): `include`, or all if it is empty, without `exclude`. */
-  kept(include: readonly string[], exclude: readonly string[]): Kept {
-    if (include.length === 0 && exclude.length === 0) return everyRow;
-    const wanted = new Set(include);
-    const unwanted = new Set(exclude);
-    const kept = this.list.map(({ hash }) => (wanted.size === 0 || wanted.has(hash)) && !unwanted.has(hash));
-    const perBlock = this.#slots.reduce((count, number) => count + Number(kept[number] ?? false), 0);
-    const keeps = (index: number): boolean => kept[this.#numberOf(index)] ?? false;
-    return {
-      keeps,
-      before(index) {
-        const start = index - (index % BLOCK);
-        let count = (start / BLOCK) * perBlock;
-        for (let at = start; at < index; at++) if (keeps(at)) count++;
-        return count;
-      },
-      nth(count) {
-        if (perBlock === 0) throw new RangeError('No rows are stored, so none can be found.');
-        let at = Math.floor(count / perBlock) * BLOCK;
-        for (let left = count % perBlock; left > 0 || !keeps(at); at++) if (keeps(at)) left--;
-        return at;
-      },
-    };
+  /** Filters rows by collection hashes (lower case, without 0x): `include`, or all if it is empty, without `exclude`. */
+  keeper(include: readonly string[], exclude: readonly string[]): (index: number) => boolean {
+    const kept = this.list.map(
+      ({ hash }) => (include.length === 0 || include.includes(hash)) && !exclude.includes(hash),
+    );
+    return (index) => kept[this.#numberOf(index)] ?? false;
   }
 
   #numberOf(index: number): number {

@@ -1,5 +1,5 @@
 import type { ShapeName } from './answerShape.js';
-import { Collections, type Kept } from './collections.js';
+import { Collections } from './collections.js';
 import { holdingRows, type HoldingRow } from './holdingRow.js';
 import { Owners, type Run } from './owners.js';
 
@@ -46,19 +46,19 @@ export class Holdings {
   /** The rows of some owners, in the given order of owners. */
   of(owners: readonly string[], filter: CollectionFilter = {}): HoldingsView {
     const runs = [...new Set(owners)].flatMap((owner) => rotate(this.owners.runOf(owner), this.#moved));
-    return new HoldingsView(runs, this.#collections.kept(filter.include ?? [], filter.exclude ?? []), this.#row);
+    return new HoldingsView(runs, this.#collections.keeper(filter.include ?? [], filter.exclude ?? []), this.#row);
   }
 }
 
-/** The rows of one query. A place counts all rows of its owners, kept or not. Methods take O(owners + rows read). */
+/** The rows of one query. A place counts all rows of its owners, kept or not. */
 export class HoldingsView implements Iterable<HoldingRow> {
   readonly #runs: readonly Run[];
-  readonly #kept: Kept;
+  readonly #keeps: (index: number) => boolean;
   readonly #row: (index: number) => HoldingRow;
 
-  constructor(runs: readonly Run[], kept: Kept, row: (index: number) => HoldingRow) {
+  constructor(runs: readonly Run[], keeps: (index: number) => boolean, row: (index: number) => HoldingRow) {
     this.#runs = runs;
-    this.#kept = kept;
+    this.#keeps = keeps;
     this.#row = row;
   }
 
@@ -66,13 +66,8 @@ export class HoldingsView implements Iterable<HoldingRow> {
   seek(offset: number): number {
     let place = 0;
     let left = offset;
-    for (const { from, to } of this.#runs) {
-      const before = this.#kept.before(from);
-      const count = this.#kept.before(to) - before;
-      if (left < count) return place + this.#kept.nth(before + left) - from;
-      left -= count;
-      place += to - from;
-    }
+    for (const { from, to } of this.#runs)
+      for (let index = from; index < to; index++, place++) if (this.#keeps(index) && left-- === 0) return place;
     return place;
   }
 
@@ -83,18 +78,19 @@ export class HoldingsView implements Iterable<HoldingRow> {
     let budget = SCANNED_ROWS;
     for (const { from, to } of this.#rest(place))
       for (let index = from; index < to && rows.length < limit && budget > 0; index++, at++, budget--)
-        if (this.#kept.keeps(index)) rows.push(this.#row(index));
+        if (this.#keeps(index)) rows.push(this.#row(index));
     return { rows, next: this.#hasMore(at) ? at : null };
   }
 
   /** All kept rows. */
   *[Symbol.iterator](): Generator<HoldingRow, void, undefined> {
     for (const { from, to } of this.#runs)
-      for (let index = from; index < to; index++) if (this.#kept.keeps(index)) yield this.#row(index);
+      for (let index = from; index < to; index++) if (this.#keeps(index)) yield this.#row(index);
   }
 
   #hasMore(place: number): boolean {
-    for (const { from, to } of this.#rest(place)) if (this.#kept.before(to) > this.#kept.before(from)) return true;
+    for (const { from, to } of this.#rest(place))
+      for (let index = from; index < to; index++) if (this.#keeps(index)) return true;
     return false;
   }
 
