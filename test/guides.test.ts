@@ -330,7 +330,9 @@ describe.concurrent('the guide everyNight.md', () => {
   }
 
   const crontabs = codeIn(guide, 'cron');
-  const [intoTable = '', intoFile = '', changed = ''] = crontabs.map((line) => line.replace(schedule, ''));
+  const [intoTable = '', intoFile = '', changed = '', inSlices = ''] = crontabs.map((line) =>
+    line.replace(schedule, ''),
+  );
   const [ofService = '', ofWatch = ''] = codeIn(guide, 'ini').flatMap(
     (unit) => /^ExecStart=(.*)$/m.exec(unit)?.[1] ?? [],
   );
@@ -393,6 +395,19 @@ describe.concurrent('the guide everyNight.md', () => {
     expect([code, output.trimEnd().split('\n').length]).toEqual([0, 2]);
   });
 
+  test('T4 has a line for cron, and a service of Docker Compose, that end in time and go on in the next slice', async () => {
+    const { cwd, run } = await machine();
+    const [, inContainer = ''] = /^ +command: (sluice .*)$/m.exec(manifests.join('\n')) ?? [];
+    for (const line of [inSlices, inContainer.replace('/data', cwd)]) {
+      expect(await run(line, { requests: 2 })).toMatchObject({ code: 1 });
+      expect(await run(line.replace(/--max-time \S+/, '--max-time 1ms'), { later: 0 })).toMatchObject({
+        code: 1,
+        output: expect.stringContaining('Nothing new was committed within --max-time.'),
+      });
+      expect(await run(line, { later: 0 })).toMatchObject({ code: 0, requests: 2 });
+    }
+  });
+
   test('D2 has a service and a timer of systemd that resume a failed night', async () => {
     const { cwd, run } = await machine();
     expect(codeIn(guide, 'ini')[1]).toMatch(/^OnCalendar=\*-\*-\* 02:00:00$/m);
@@ -424,8 +439,8 @@ describe.concurrent('the guide everyNight.md', () => {
 
   test('has manifests that are YAML, with the names of Kubernetes and GitHub', async () => {
     for (const code of manifests) expect(await format(code, { parser: 'yaml', singleQuote: true })).toBe(code);
-    const kinds = manifests.map((code) => /^kind: (\w+)$/m.exec(code)?.[1] ?? /^jobs:$/m.exec(code)?.[0]);
-    expect(kinds).toEqual(['CronJob', 'jobs:', 'Deployment']);
+    const kinds = manifests.map((code) => /^kind: (\w+)$/m.exec(code)?.[1] ?? /^(?:jobs|services):$/m.exec(code)?.[0]);
+    expect(kinds).toEqual(['CronJob', 'services:', 'jobs:', 'Deployment']);
   });
 
   test('C12 has a service whose watch answers health checks', async () => {

@@ -10,7 +10,15 @@ import {
 import type { Advice } from '@sluice/core/kit';
 import { describe, expect, test } from 'vitest';
 import { chooseExitCode } from '../src/errors/exitCode.js';
-import { abortOnSignals, EarlyEnd, endedByTerm, Failure, Interruption, UsageError } from '../src/errors/errors.js';
+import {
+  abortOnSignals,
+  EarlyEnd,
+  endedByTerm,
+  Failure,
+  Interruption,
+  TimeUp,
+  UsageError,
+} from '../src/errors/errors.js';
 import { errorSentence } from '../src/options/formatError.js';
 import { explainInFlags } from '../src/options/cliTerms.js';
 import { holdsSecret, redact, redactValues } from '../src/errors/redact.js';
@@ -38,6 +46,9 @@ describe('the exit code', () => {
     ['a watch that SIGTERM ended', endedByTerm(AbortSignal.abort(new Interruption('SIGTERM'))).reason, 0],
     ['a watch that SIGINT ended', endedByTerm(AbortSignal.abort(new Interruption('SIGINT'))).reason, 130],
     ['an export that a signal stopped', new EarlyEnd(new Interruption('SIGTERM'), { consequence: '' }), 143],
+    ['a command whose time is over', new TimeUp(), 75],
+    ['a watch whose time is over', endedByTerm(AbortSignal.abort(new TimeUp())).reason, 75],
+    ['an export whose time is over', new EarlyEnd(new TimeUp(), { consequence: '' }), 75],
     ['an export that failed', new EarlyEnd(new SinkError('No.'), { consequence: '' }), 1],
     ['a reader that went away', closedSink, 141],
     ['a pipe that broke', closedPipe, 141],
@@ -260,6 +271,23 @@ test.each([
   }
   expect(signal.reason).toMatchObject({ name: 'Interruption', signal: signals[0]?.split(' ')[0] });
   expect(codes).toEqual(exits);
+});
+
+test('a signal that comes after the time was over changes nothing, and the second one ends it', () => {
+  const interrupted = new AbortController();
+  const codes: number[] = [];
+  const listeners = new Map<string, () => void>();
+  const source = {
+    on: (name: string, listener: () => void) => listeners.set(name, listener),
+    exit: (code: number) => codes.push(code),
+  };
+  const signal = abortOnSignals(source, () => 0, undefined, interrupted);
+  interrupted.abort(new TimeUp());
+  listeners.get('SIGTERM')?.();
+  expect(codes).toEqual([]);
+  listeners.get('SIGINT')?.();
+  expect(codes).toEqual([130]);
+  expect(signal.reason).toBeInstanceOf(TimeUp);
 });
 
 test('a short secret that is a word leaves our own sentences as they are, and is hidden where it stands as a value', () => {

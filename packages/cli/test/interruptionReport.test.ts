@@ -3,10 +3,10 @@ import type { Checkpoint } from '@sluice/core/kit';
 import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/errors/errors.js';
 import { describeInterruption } from '../src/export/interruptedExport.js';
-import { type CommittedState, resumeCommand, type ResumeCommands } from '../src/export/resume.js';
+import { resumeCommand, type ResumeCommands } from '../src/export/resume.js';
 import { resumedAt, resumedLine } from '../src/export/messages.js';
 
-type Left = Pick<CommittedState, 'last' | 'isKnown'>;
+type Left = Parameters<typeof describeInterruption>[0]['committed'];
 
 const commands: ResumeCommands = { resume: 'sluice nfts export', isRestart: false };
 const rows: Left = { last: { rows: 12_300 }, isKnown: true };

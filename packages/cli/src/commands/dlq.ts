@@ -4,7 +4,8 @@ import { type ListedLetter, readDeadLetters, replay, type ReplayCounts } from '@
 import type { Run } from '../config/config.js';
 import { explainInFlags } from '../options/cliTerms.js';
 import { refuseClosed } from '../environment/output.js';
-import { exitCodes, Failure, Interruption, type InterruptionReport, UsageError } from '../errors/errors.js';
+import { withinTime } from '../environment/withinTime.js';
+import { exitCodes, Failure, Interruption, type InterruptionReport, TimeUp, UsageError } from '../errors/errors.js';
 import { redact } from '../errors/redact.js';
 import { neededAgain, resumeCommand, type ResumeCommands } from '../export/resume.js';
 import { endEarly } from '../export/withRun.js';
@@ -19,7 +20,10 @@ import { visibleText } from '../terminal/text.js';
 const maxReported = 5;
 
 /** `sluice dlq replay`: sends dead letters again. Returns 3 if some are left. */
-export const dlqReplay: Run<'dlq replay'> = async (options, environment, { args }) => {
+export const dlqReplay: Run<'dlq replay'> = (options, given, invocation) =>
+  withinTime(options.maxTime, given, (environment) => replayLetters(options, environment, invocation));
+
+const replayLetters: Run<'dlq replay'> = async (options, environment, { args }) => {
   const { file, to, deliveries, breakLock, trustFilesystem: trustFileSystem, progress = 'plain', quiet } = options;
   const { signal, folder, stderr, secrets, command, hasFlag } = environment;
   if (to === undefined) throw new UsageError('Where to? Give --to URL, the address of the service.');
@@ -66,7 +70,10 @@ export const dlqReplay: Run<'dlq replay'> = async (options, environment, { args 
     const { text, isAddressCut } = resumeCommand(command, args, '--to');
     const isFromStdin = options.secretFile === standardInput;
     const commands = { resume: text, isAddressCut, fromStdin: isFromStdin ? ('secret' as const) : undefined };
-    return endEarly(error, replayInterruption(error, latest, commands), reporter, environment);
+    // The next replay sends again what was refused, so it would get no further.
+    const isInVain = error instanceof TimeUp && !latest?.replayed;
+    const ended = isInVain ? new Failure('No dead letter was accepted within --max-time. Give it more time.') : error;
+    return endEarly(ended, replayInterruption(ended, latest, commands), reporter, environment);
   }
 };
 

@@ -4,6 +4,7 @@ import { type Config, noConfig, type RunWith } from '../config/config.js';
 import { applyDefaults } from '../config/defaults.js';
 import { loadConfig } from '../config/loadConfig.js';
 import type { Environment } from '../environment/environment.js';
+import { withinTime } from '../environment/withinTime.js';
 import { explainInFlags } from '../options/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/commands.js';
@@ -42,7 +43,10 @@ export async function runConfigured<Options extends object>(
   try {
     const options = { ...namedArguments, ...command.opts<Options>() };
     const invocation = { args, config, configError };
-    return await supervisePlugins(config, environment, (supervised) => run(options, supervised, invocation));
+    const { maxTime } = command.opts<OptionsOf<'maxTime'>>();
+    return await withinTime(maxTime, environment, (limited) =>
+      supervisePlugins(config, limited, (supervised) => run(options, supervised, invocation)),
+    );
   } catch (error) {
     throw withLocation(error, used, config, environment);
   }

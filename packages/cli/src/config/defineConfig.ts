@@ -45,6 +45,8 @@ export interface Defaults {
   readonly retryFor?: string;
   /** Longest pause that a service may request: `1h`. */
   readonly maxRetryAfter?: string;
+  /** Stop after this time, and exit with 75 if something is left: `14m`. */
+  readonly maxTime?: string;
   /** Rows per request. */
   readonly pageSize?: Count;
   /** Partitions fetched in parallel. Ignored with `--max-rows`. */

@@ -1,6 +1,6 @@
 import { basename, relative } from 'node:path';
 import type { Readable } from 'node:stream';
-import { abortOnSignals, interruptingSignals } from '../errors/errors.js';
+import { abortOnSignals, type Interruption, interruptingSignals } from '../errors/errors.js';
 import { quoteForShell } from '../terminal/text.js';
 import { isClosedAtStart, type Output, openOutput, type OutputStream, fileStream } from './output.js';
 import { SecretFiles } from './secretFiles.js';
@@ -16,6 +16,10 @@ export interface Environment {
   readonly stderr: Output;
   /** Aborts with an `Interruption`, or with the error of a plugin that failed outside of its hooks. */
   readonly signal: AbortSignal;
+  /** Aborts the signal. */
+  readonly interrupt: (reason: Interruption) => void;
+  /** When the time of the command is over, in ms by the monotonic clock. Absent without `--max-time`. */
+  readonly endsAt?: number;
   /** The folder that relative paths refer to. */
   readonly folder: string;
   /** How to call this command from a shell here. */
@@ -39,7 +43,8 @@ export function processEnvironment(process: NodeJS.Process): Environment {
   // A terminal sends SIGHUP when it closes. Without one, it is for daemons.
   const isOnTerminal = [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY);
   const signals = interruptingSignals.filter((name) => isOnTerminal || name !== 'SIGHUP');
-  const signal = abortOnSignals(process, () => performance.now(), signals);
+  const interrupted = new AbortController();
+  const signal = abortOnSignals(process, () => performance.now(), signals, interrupted);
   if (!isOnTerminal) process.on('SIGHUP', () => void secretFiles.readAgain());
   // With a listener, a write beyond `ulimit -f` fails with EFBIG; without one, the signal kills the process.
   process.on('SIGXFSZ', () => undefined);
@@ -57,6 +62,7 @@ export function processEnvironment(process: NodeJS.Process): Environment {
     stdout: openOutput(stdout, process.env, isClosedAtStart(process.stdout.fd)),
     stderr,
     signal,
+    interrupt: (reason) => interrupted.abort(reason),
     folder,
     command: nameCommand(process.argv[1] ?? 'sluice', folder),
     hasFlag: () => true,

@@ -36,10 +36,18 @@ export class EarlyEnd extends Error {
 }
 
 /**
- * Exit codes, besides 129, 130 and 143 for signals. `deadLetters`: done, but a webhook refused some records.
- * `closedOutput`: the reader closed the output; shells report the same code after SIGPIPE.
+ * Exit codes, besides 129, 130 and 143 for signals. `deadLetters`: done, but a webhook refused some records. `unfinished`:
+ * `--max-time` ended it, and the same command goes on (`EX_TEMPFAIL` of sysexits.h). `closedOutput`: the reader closed the
+ * output; shells report the same code after SIGPIPE.
  */
-export const exitCodes = { done: 0, failed: 1, wrongUsage: 2, deadLetters: 3, closedOutput: 141 } as const;
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  wrongUsage: 2,
+  deadLetters: 3,
+  unfinished: 75,
+  closedOutput: 141,
+} as const;
 
 /** As shells expect: 128 plus the signal's number. */
 const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
@@ -49,16 +57,32 @@ type InterruptingSignal = keyof typeof signalCodes;
 /** The signals that end a command. */
 export const interruptingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const satisfies InterruptingSignal[];
 
-/** A signal interrupted the command. */
+/** A signal interrupted the command, or the end of its time. */
 export class Interruption extends Error {
   override readonly name = 'Interruption';
-  readonly signal: InterruptingSignal;
+  /** Absent at the end of its time. */
+  readonly signal: InterruptingSignal | undefined;
   readonly exitCode: number;
 
-  constructor(signal: InterruptingSignal, exitCode: number = signalCodes[signal]) {
-    super(`Stopped by ${signal}.`);
+  constructor(
+    signal: InterruptingSignal | undefined,
+    exitCode: number = signal ? signalCodes[signal] : exitCodes.unfinished,
+    message = `Stopped by ${signal ?? '--max-time'}.`,
+  ) {
+    super(message);
     this.signal = signal;
     this.exitCode = exitCode;
+  }
+}
+
+/** The time of `--max-time` is over, or too short for what all requests wait for. */
+export class TimeUp extends Interruption {
+  /** It has ended before its time, in a pause that is longer. */
+  readonly isPaused: boolean;
+
+  constructor(message?: string, { isPaused = false } = {}) {
+    super(undefined, undefined, message);
+    this.isPaused = isPaused;
   }
 }
 
@@ -93,20 +117,21 @@ const sameSignal = 200;
  * Aborts with an {@link Interruption} on the first of these signals of the process. The second one exits immediately.
  *
  * @param monotonic a monotonic clock in ms.
+ * @param interrupted what is aborted. If its time was over before, the first signal changes nothing: it is closing already.
  */
 export function abortOnSignals(
   source: SignalSource,
   monotonic: () => number,
   signals: readonly InterruptingSignal[] = interruptingSignals,
+  interrupted = new AbortController(),
 ): AbortSignal {
-  const interrupted = new AbortController();
   const last = new Map<InterruptingSignal, number>();
   for (const signal of signals) {
     source.on(signal, () => {
       const at = monotonic();
       if (at - (last.get(signal) ?? -Infinity) < sameSignal) return;
+      if (last.size > 0) source.exit(signalCodes[signal]);
       last.set(signal, at);
-      if (interrupted.signal.aborted) source.exit(signalCodes[signal]);
       interrupted.abort(new Interruption(signal));
     });
   }

@@ -21,8 +21,8 @@ import type { ProgressMode } from '../progress/reporter.js';
 import { readField } from '../source/decodeRecords.js';
 import type { Target, TargetKind } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
-import { newsOf, notRemovedText, resumedAt, resumedLine, summaryLine } from './messages.js';
-import type { Resumption } from './resume.js';
+import { countDone, newsOf, notRemovedText, resumedAt, resumedLine, summaryLine } from './messages.js';
+import { judgeTimeUp, type Resumption } from './resume.js';
 import { openFrame, printDeadLetters, withRun } from './withRun.js';
 
 /** What is exported, and where to. */
@@ -126,8 +126,7 @@ export async function exportRows<T>(
       if (found) {
         const resumed = resumedAt(found);
         reporter.report('resumed', resumed, [resumedLine(resumed, kind)]);
-        const { before, done = [] } = found.position;
-        doneBefore = done.reduce((sum, [first, last]) => sum + 1 + last - first, before);
+        doneBefore = countDone(found.position);
         of = found.partitions ?? of;
         page?.show({
           resumedRows: found.rows,
@@ -146,6 +145,9 @@ export async function exportRows<T>(
           latest = progress;
           if (isFirst) onBegin();
         },
+      })
+      .catch((error: unknown) => {
+        throw judgeTimeUp(error, resuming?.committed);
       })
       .finally(() => {
         stopNotice.unsubscribe();

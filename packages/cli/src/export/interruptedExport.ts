@@ -1,9 +1,11 @@
 import { type ExportProgress, SluiceError, type SluiceErrorCode } from '@sluice/core';
-import { type InterruptionReport, Interruption } from '../errors/errors.js';
+import type { Checkpoint } from '@sluice/core/kit';
+import { type InterruptionReport, Interruption, TimeUp } from '../errors/errors.js';
 import { setAside } from '../target/deliveries.js';
 import { ownStateHint } from '../target/statePlace.js';
 import { type Target, type TargetKind, targetWords } from '../target/target.js';
-import { formatCount } from '../terminal/format.js';
+import { formatCount, formatNumber } from '../terminal/format.js';
+import { countDone } from './messages.js';
 import { type CommittedState, neededAgain, type ResumeCommands, type Resuming } from './resume.js';
 
 /** The early end of an export that can be resumed. */
@@ -11,15 +13,19 @@ interface ResumableEnd {
   readonly error: unknown;
   /** The export passed its checks, so the error is not about the checkpoint itself. */
   readonly hasBegun: boolean;
-  readonly committed: Pick<CommittedState, 'last' | 'isKnown'>;
+  readonly committed: Pick<CommittedState, 'isKnown'> & {
+    readonly last?: Pick<Checkpoint, 'rows' | 'isSealed'> | undefined;
+  };
   readonly commands: ResumeCommands;
   /** Of the target. */
   readonly kind: TargetKind;
+  /** What is left, after what is committed. Default: nothing is said. */
+  readonly left?: string | undefined;
 }
 
 /** What an early end means for an export; `undefined` if there is nothing to add to the error. */
 export function describeInterruption(end: ResumableEnd): InterruptionReport | undefined {
-  const { error, hasBegun, committed, commands, kind } = end;
+  const { error, hasBegun, committed, commands, kind, left = '' } = end;
   const { last, isKnown } = committed;
   const { done, last: step } = targetWords[kind];
   const isStopped = error instanceof Interruption;
@@ -27,13 +33,18 @@ export function describeInterruption(end: ResumableEnd): InterruptionReport | un
   if (!last || (!isStopped && (!hasBegun || saysRestart(error)))) return undefined;
   const { rows: keptRows, isSealed = false } = last;
   const outcome = isSealed ? `All ${formatCount(keptRows, 'row')} are ${done}` : committedText(keptRows, kind);
+  const same = commands.isRestart ? 'the same command without --restart' : 'the same command';
+  // A scheduler runs the same command again, so one line is enough.
+  if (error instanceof TimeUp) {
+    const rest = isSealed ? `, and only ${step} is left` : left;
+    return { consequence: `${outcome}${rest}. ${neededAgain(commands)}Run ${same} to resume.`, keptRows };
+  }
   if (isStopped) {
     const again = neededAgain(commands);
     const next = isSealed ? `, and only ${step} is left. ${again}Finish with:` : `. ${again}Resume with:`;
     return { consequence: `${outcome}${next}`, command: commands.resume, keptRows };
   }
   if (!canResume(error, isSealed)) return isSealed ? undefined : { consequence: `${outcome}.`, keptRows };
-  const same = commands.isRestart ? 'the same command without --restart' : 'the same command';
   return { consequence: `${outcome}; run ${same} to resume.`, keptRows };
 }
 
@@ -51,6 +62,14 @@ function committedText(rows: number, kind: TargetKind): string {
   if (kind !== 'webhook') return `${formatCount(rows, 'row')} committed`;
   if (rows === 0) return 'No row is lost';
   return `At least ${formatCount(rows, 'row is', 'rows are')} delivered, and none is lost`;
+}
+
+/** @example leftText(checkpoint, 12_345) // ', and 7,945 are left' */
+function leftText({ rows, partitions = Infinity, position }: Checkpoint, total = 0): string {
+  if (total > rows) return `, and ${formatNumber(total - rows)} are left`;
+  const left = partitions - countDone(position);
+  if (left === Infinity || partitions === 1) return '';
+  return `, and ${formatNumber(left)} of ${formatCount(partitions, 'partition')} are left`;
 }
 
 /** Errors that the same command would raise again; their own messages say what to do. */
@@ -101,7 +120,8 @@ export function exportInterruption(end: UnfinishedRun): InterruptionReport | und
   const isRefused = SluiceError.is(error, 'cursor-refused');
   if (resuming) {
     const { committed, commands } = resuming;
-    const report = describeInterruption({ error, hasBegun: latest !== undefined, committed, commands, kind });
+    const left = committed.last && leftText(committed.last, latest?.total);
+    const report = describeInterruption({ error, hasBegun: latest !== undefined, committed, commands, kind, left });
     const sentences = [
       forwarding && isRefused
         ? 'A service cannot undo a partition, so use --restart: it receives the same records again, with the same ids.'

@@ -1,6 +1,6 @@
 import type { ExportOptions, ExportReport } from '@sluice/core';
 import type { Checkpoint, OldRows, RowChanges, StatedGap, StatedTotal } from '@sluice/core/kit';
-import { formatBytes, formatCount, formatDuration, formatNumber } from '../terminal/format.js';
+import { formatBytes, formatCount, formatDuration, formatMinute, formatNumber } from '../terminal/format.js';
 import type { RunHeader } from '../progress/exportProgress.js';
 import { type TargetKind, targetWords } from '../target/target.js';
 
@@ -138,7 +138,7 @@ function finishedLine(
   finishedAt: string,
 ): string {
   const details = [formatCount(rows, 'row'), ...listed(flaws)].join(', ');
-  return `${target} is complete (${details}, exported ${shortTime(finishedAt)}); use ${again}`;
+  return `${target} is complete (${details}, exported ${formatMinute(finishedAt)}); use ${again}`;
 }
 
 export function resumedAt({ rows, pages, partitions, position, isSealed }: Checkpoint): Resumed {
@@ -154,6 +154,11 @@ export function resumedAt({ rows, pages, partitions, position, isSealed }: Check
     page: (first?.pages ?? 0) + 1,
     otherPartitions: others.length,
   };
+}
+
+/** How many partitions are finished at a position. */
+export function countDone({ before, done = [] }: Checkpoint['position']): number {
+  return done.reduce((sum, [first, last]) => sum + 1 + last - first, before);
 }
 
 /** What nobody would notice otherwise. */
@@ -174,12 +179,7 @@ export function* newsOf(
 
 function oldRowsText(target: string, { rows, since, removesNone }: OldRows): string {
   const removed = removesNone ? ' No row is removed on the word of these.' : '';
-  return `${formatCount(rows, 'row')} of ${target} were read by an interrupted run, from ${shortTime(since)} on: what moved or changed since may be missing or outdated.${removed} --restart reads all of them again.`;
-}
-
-/** @example shortTime('2026-11-28T02:00:01.250Z') // '2026-11-28 02:00 UTC' */
-function shortTime(time: string): string {
-  return time.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
+  return `${formatCount(rows, 'row')} of ${target} were read by an interrupted run, from ${formatMinute(since)} on: what moved or changed since may be missing or outdated.${removed} --restart reads all of them again.`;
 }
 
 /** Rows that `replace` did not remove, and how to remove them if only the total is in the way. */

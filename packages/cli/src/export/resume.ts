@@ -2,7 +2,7 @@ import type { Client, ExportOptions } from '@sluice/core';
 import type { Checkpoint } from '@sluice/core/kit';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { UsageError } from '../errors/errors.js';
+import { Failure, TimeUp, UsageError } from '../errors/errors.js';
 import { standardInput } from '../input/readInput.js';
 import type { GroupOptions } from '../options/options.js';
 import { flagAbout, type OptionsOf } from '../options/commands.js';
@@ -31,9 +31,24 @@ export interface CommittedState {
   /** The one of an earlier run. */
   found?: Checkpoint | undefined;
   /** The latest one; absent if no row is committed. */
-  last?: Pick<Checkpoint, 'rows' | 'isSealed'> | undefined;
+  last?: Checkpoint | undefined;
   /** Whether the export has looked for the checkpoint of an earlier run. */
   isKnown: boolean;
+}
+
+/**
+ * The error of an export whose time is over: it has failed if it has committed nothing new, since the same command would
+ * get no further. Other errors stay as they are.
+ *
+ * @param committed absent if the export can't be resumed.
+ */
+export function judgeTimeUp(error: unknown, committed: CommittedState | undefined): unknown {
+  if (!(error instanceof TimeUp)) return error;
+  if (!committed) return new Failure(`${error.message} An export to stdout cannot be resumed.`);
+  const { found, last } = committed;
+  const isNew = last && (last.runId !== found?.runId || last.pages > found.pages || last.isSealed !== found.isSealed);
+  if (isNew || error.isPaused) return error;
+  return new Failure('Nothing new was committed within --max-time. Give it more time.');
 }
 
 /** What to do after an interruption. */
@@ -81,7 +96,8 @@ export function planResumption(
       const state = await place?.open(client, onWarning);
       const committed: CommittedState = { isKnown: false };
       const onCommitted = (last: Checkpoint | undefined): void => {
-        if (!committed.isKnown) committed.found = last;
+        // With --restart, the first one that is known is the run's own.
+        if (!committed.isKnown && !restart) committed.found = last;
         Object.assign(committed, { last, isKnown: true });
       };
       const given = { restart, sameProject, onExpired, commitEvery, resumeWithin };

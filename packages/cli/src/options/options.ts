@@ -205,6 +205,10 @@ const api = {
   ...requests,
 };
 
+const maxTime = span(
+  'stop after this time, commit what was fetched, and exit with 75 if something is left, which the same command resumes: 14m (default: never)',
+);
+
 const quiet = flag('show only errors');
 const format = aFormat(['text', 'json'], 'output format (default: text)', ofFile);
 
@@ -304,11 +308,13 @@ export const groups = {
     breakLock,
     trustFilesystem,
     commitEvery: count('commit every n pages (default: once per second, at least every 200 pages)', ofState),
+    maxTime,
   }),
   polls: group('Polls:', {
     every: span('interval between polls (default: 30s)'),
     jitter: share('delay each poll at random by up to this share of the interval, 0 to 1 (default: 0)'),
     polls: count('stop after this many polls (default: never)', oneRun),
+    maxTime,
     maxFailures: count('stop after more consecutive failed polls than this (default: never)'),
     ignore: list('fields', 'do not report a row of which only these fields have changed: a,b', oneRun),
     acceptRemovals: flag('report removals at once, even if the listing shrank suspiciously', oneRun),
@@ -383,6 +389,7 @@ export const groups = {
   letterState: group('Resuming (run the same command again):', {
     breakLock,
     trustFilesystem: flag('allow a network file system, at your own risk', ofState),
+    maxTime,
   }),
   sources: group('Options:', { config, format }),
   request: group('Options:', {
@@ -416,6 +423,7 @@ export const groups = {
   work: group('Work:', {
     concurrency: count('partitions of a run fetched in parallel (default: 4)'),
     untilDone: flag('end when no run is left to work on, instead of waiting for one', oneRun),
+    maxTime,
   }),
   sharedLimit: group('Limit:', {
     rate: rate(

@@ -24,6 +24,7 @@ import type { OptionsOf } from '../options/commands.js';
 import type { GroupOptions } from '../options/options.js';
 import { type Notice, followNotices } from '../progress/notices.js';
 import { addDashboard, type DashboardOption } from './dashboardPage.js';
+import { endInLongPause } from './longPause.js';
 import { visibleText } from '../terminal/text.js';
 
 /** Options of every command that sends requests to an API. */
@@ -172,13 +173,15 @@ function addApi(client: Client, name: ApiName, baseUrl: string): Client {
 /** Runs `work` with a client and closes the client, which disposes its plugins, even if `work` failed. */
 export async function withClient<C extends Client, R>(
   opening: Promise<OpenClient<C>>,
-  { stderr }: Environment,
+  environment: Environment,
   work: (client: C, notices: OpenClient<C>['notices']) => Promise<R>,
 ): Promise<R> {
+  const { stderr } = environment;
   const { client, notices } = await opening;
+  const endChecks = endInLongPause(client, environment);
   let result: R;
   try {
-    result = await work(client, notices);
+    result = await work(client, notices).finally(endChecks);
   } catch (error) {
     // An error of closing must not hide this one.
     await client.close().catch((closeError: unknown) => {

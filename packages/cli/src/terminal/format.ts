@@ -49,6 +49,11 @@ export function formatTime(moment: Date): string {
   return `${day} ${[moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(':')}`;
 }
 
+/** @example formatMinute('2026-11-28T02:00:01.250Z') // '2026-11-28 02:00 UTC' */
+export function formatMinute(time: string): string {
+  return time.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
+}
+
 /** A field's value for people. Any value is possible: the APIs do not promise types. */
 export function fieldText(value: unknown): string {
   if (typeof value === 'string') return value;

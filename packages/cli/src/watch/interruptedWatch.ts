@@ -49,7 +49,7 @@ function listConsequences(end: WatchEnd): string[] {
     if (kept !== '') return [kept];
     return state === undefined
       ? ['No state is stored without --state DIR: the same command starts over.']
-      : ['No poll has succeeded yet: the same command starts over.'];
+      : ['No poll has succeeded yet: run the same command again.'];
   }
   if (SluiceError.is(error) && error.fault === 'endpoint') return [`No change is lost; ${resume}`];
   const polled = SluiceError.is(error) && !['config', 'checkpoint', 'lock', 'sink'].includes(error.code);

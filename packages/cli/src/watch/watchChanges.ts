@@ -15,7 +15,7 @@ import { type Observable, Subject } from 'rxjs';
 import type { Config, Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { toFlag } from '../options/option.js';
-import { endedByTerm, exitCodes, UsageError } from '../errors/errors.js';
+import { endedByTerm, exitCodes, TimeUp, UsageError } from '../errors/errors.js';
 import { redact } from '../errors/redact.js';
 import { describeMaking, resumeCommand } from '../export/resume.js';
 import type { ExportedRows } from '../export/runExport.js';
@@ -37,6 +37,7 @@ import { errorText, healthLines, pendingLine } from './healthLines.js';
 import { watchInterruption } from './interruptedWatch.js';
 import { showPast } from './pastRows.js';
 import type { RowView } from './rowView.js';
+import { countInVain, judgeTimeUp } from './timeUp.js';
 
 /** Options of every command that watches. */
 type WatchCommandOptions = GroupOptions<
@@ -114,6 +115,16 @@ async function watchChanges(
   if (sink.state) refusePlace(options);
   const folder = await state?.open(client, frame.onWarning);
   const healths = new Subject<PageHealth>();
+  // A table that mirrors the rows keeps the state of their watch.
+  const store = sink.state ?? folder;
+  let succeeded = 0;
+  const isInVain = (): boolean | undefined => {
+    const reason: unknown = signal.reason;
+    if (succeeded > 0) return false;
+    const hasMoved = counts().changes > 0 || frame.look().accepted > 0;
+    return (reason instanceof TimeUp && !reason.isPaused && !hasMoved) || undefined;
+  };
+  const slices = environment.endsAt === undefined || !store ? undefined : countInVain(store, isInVain);
   const source = watch(client, {
     every: interval,
     jitter,
@@ -123,8 +134,7 @@ async function watchChanges(
     sameProject,
     maxFailures,
     retry: retryFor === undefined ? undefined : { for: retryFor },
-    // A table that mirrors the rows keeps the state of their watch.
-    state: sink.state ?? folder,
+    state: slices?.state ?? store,
     onHealth: (health) => healths.next(health),
   });
   const flow = exportTo(source, sink, {
@@ -141,6 +151,12 @@ async function watchChanges(
   /** Rows of the first poll of all: each is written like a change. */
   let initial = 0;
   let latest: ExportProgress | ExportReport | undefined;
+  /** The target has taken what the last poll has found. */
+  let isTaken = true;
+  /** A poll is under way. */
+  let isPolling = false;
+  /** Changes that a webhook has not accepted. */
+  let waiting = 0;
   /** The last poll that `--polls` allows has failed. */
   let isLastFailed = false;
   const counts = () => {
@@ -169,7 +185,7 @@ async function watchChanges(
         maxFailures,
         lastOf: isLastFailed ? maxPolls : undefined,
         state: sink.state ? target.name : state?.name,
-        isKnown: (last?.generation ?? 0) > 0,
+        isKnown: (last?.generation ?? 0) > 0 || (latest?.resumedRows ?? 0) > 0,
         isRestart: restart,
         forwarding,
         deadLetters: frame.look().deadLetters,
@@ -188,7 +204,12 @@ async function watchChanges(
       if (noticed === 'begun') noticed = undefined;
       if (health.outcome !== 'replayed') polls += 1;
       if (health.isSynced) initial = health.rows;
-      if (health.outcome === 'polled') acceptedAt = systemClock.monotonic();
+      if (health.outcome === 'polled') {
+        acceptedAt = systemClock.monotonic();
+        succeeded += 1;
+      }
+      isPolling = false;
+      isTaken = false;
       // If the last poll fails, its error ends the watch.
       const isReported = health.outcome === 'failed' && polls === maxPolls;
       const lines = isReported
@@ -201,6 +222,12 @@ async function watchChanges(
       const pending = mode === 'silent' ? pendingLine(health, last, interval) : undefined;
       if (pending !== undefined) stderr.print(`sluice: ${pending}\n`);
       last = health;
+    });
+    const following = client.eventsOf('request', 'page', 'commit', 'delivery').subscribe((event) => {
+      if (event.type === 'delivery') waiting = event.waiting;
+      // Also while it is closing.
+      else if (event.type === 'commit') isTaken = true;
+      else isPolling = true;
     });
     const checks =
       options.health &&
@@ -229,9 +256,17 @@ async function watchChanges(
         signal,
         onProgress: (progress) => {
           latest = progress;
+          isTaken = true;
         },
       });
+    } catch (error) {
+      if (!(error instanceof TimeUp)) throw error;
+      const lastError = redact(errorText(last?.error, hasFlag), secrets);
+      const inVain = slices?.inVain();
+      const owed = judgeTimeUp(error, { succeeded, last, lastError, isPolling, isTaken, waiting, inVain });
+      if (owed !== undefined) throw owed;
     } finally {
+      following.unsubscribe();
       checks?.close();
       endWaits();
       // A running poll may finish after the watch was stopped.

@@ -216,6 +216,7 @@ const known: Readonly<Record<keyof Defaults, true>> = {
   timeout: true,
   retryFor: true,
   maxRetryAfter: true,
+  maxTime: true,
   pageSize: true,
   concurrency: true,
   ownersPerRequest: true,

@@ -4,7 +4,7 @@ import type { DeadLetter } from '@sluice/exporters/webhook';
 import { NEVER } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { exportInterruption, describeInterruption } from '../../src/export/interruptedExport.js';
-import { type CommittedState, resumeCommand, shownAddress } from '../../src/export/resume.js';
+import { resumeCommand, shownAddress } from '../../src/export/resume.js';
 import { Interruption } from '../../src/errors/errors.js';
 import { deadLetterSummary, deadLetterWarning } from '../../src/target/deliveries.js';
 import { forwardPlaces } from '../../src/target/forwardTarget.js';
@@ -16,7 +16,7 @@ import { plainLine, type Progress, progressFields } from '../../src/progress/exp
 import { progressLine } from '../../src/progress/progressLine.js';
 import { testEnvironment } from '../testEnvironment.js';
 
-type Left = Pick<CommittedState, 'last' | 'isKnown'>;
+type Left = Parameters<typeof describeInterruption>[0]['committed'];
 
 test.each([
   ['https://hooks.example.com', 'https://hooks.example.com'],
@@ -97,7 +97,18 @@ describe('what an early end leaves of a forward', () => {
     expect(
       exportInterruption({ error, target, latest: undefined, resuming: undefined, deadLetters: 2 }),
     ).toBeUndefined();
-    const resuming = { committed: rows, commands, exportOptions: {} };
+    const last: Checkpoint = {
+      v: 1,
+      runId: 'run',
+      source: 'aptos.nfts',
+      planHash: '',
+      settings: {},
+      position: { before: 0, begun: {}, rows: 4000, pages: 40 },
+      rows: 4000,
+      pages: 40,
+      begun: {},
+    };
+    const resuming = { committed: { last, isKnown: true }, commands, exportOptions: {} };
     const latest = { isDone: false, rows: 0, pages: 0, resumedRows: 0, committedRows: 0 } as const;
     expect(exportInterruption({ error, target, latest, resuming, deadLetters: 2 })?.consequence).toBe(
       'A service cannot undo a partition, so use --restart: it receives the same records again, with the same ids. 2 records were set aside in a.io.dead.jsonl. At least 4,000 rows are delivered, and none is lost.',

@@ -3,7 +3,7 @@ import { type Limit, systemClock } from '@sluice/core';
 import { sourcesOf } from '@sluice/core/define';
 import type { Run } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
-import { exitCodes, Interruption } from '../../errors/errors.js';
+import { exitCodes, Interruption, TimeUp } from '../../errors/errors.js';
 import { errorSentence } from '../../options/formatError.js';
 import { newsOf } from '../../export/messages.js';
 import { endEarly, reportRereads } from '../../export/withRun.js';
@@ -29,6 +29,9 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
       const shown = { header: { redis: host }, opening, counts: () => ({}) };
       const reporter = openReporter(mode, shown, { output: environment.stderr, clock: systemClock });
       reportRereads(reporter, mode, environment);
+      const follow = followWork(reporter, mode, environment);
+      /** Runs that it has not seen end. */
+      const left = new Set<string>();
       const work = cluster.work({
         sources: Object.fromEntries(sourcesOf(client)),
         untilDone,
@@ -36,11 +39,18 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
         openTarget: (address, hints) => targetAt(address, library, environment, {}, hints),
         concurrency,
         limiter,
-        onEvent: followWork(reporter, mode, environment),
+        onEvent: (event) => {
+          if (event.type === 'joined' || event.type === 'unable') left.add(event.run);
+          if (event.type === 'ended') left.delete(event.run);
+          follow(event);
+        },
       });
       const report = await work.catch((error: unknown) => endEarly(error, undefined, reporter, environment));
-      reporter.done(report, endLine(report));
-      return exitCodeAfter(report, environment);
+      const reason: unknown = environment.signal.reason;
+      const rest = reason instanceof TimeUp && left.size > 0 ? leftLine(reason, [...left]) : undefined;
+      reporter.done({ ...report, ...(rest && { left: [...left] }) }, [endLine(report), rest ?? []].flat().join(' '));
+      if (rest !== undefined && mode === 'silent') environment.stderr.print(`sluice: ${visibleText(rest)}\n`);
+      return exitCodeAfter(report, left, reason);
     });
   });
 };
@@ -52,10 +62,11 @@ async function openLimiter(rate: Limit | undefined, name: string, { cluster, lib
 }
 
 /** A worker that was told to end has done its duty. Ctrl-C stays an interruption. */
-function exitCodeAfter({ failed }: WorkReport, { signal }: Environment): number {
-  const reason: unknown = signal.aborted ? signal.reason : undefined;
-  if (reason instanceof Interruption && reason.signal !== 'SIGTERM') return reason.exitCode;
-  return failed > 0 ? exitCodes.failed : exitCodes.done;
+function exitCodeAfter({ failed }: WorkReport, left: ReadonlySet<string>, reason: unknown): number {
+  const isTimeUp = reason instanceof TimeUp;
+  if (reason instanceof Interruption && !isTimeUp && reason.signal !== 'SIGTERM') return reason.exitCode;
+  if (failed > 0) return exitCodes.failed;
+  return isTimeUp && left.size > 0 ? reason.exitCode : exitCodes.done;
 }
 
 /** Ms between lines about what was finished. */
@@ -89,6 +100,10 @@ function followWork(
 }
 
 type PartitionEvent = Extract<WorkEvent, { readonly type: 'partition' }>;
+
+function leftLine({ message }: TimeUp, left: readonly string[]): string {
+  return `${message} ${formatCount(left.length, 'run is', 'runs are')} left: ${left.join(', ')}.`;
+}
 
 function endLine({ partitions, rows, refused, failed }: WorkReport): string {
   const facts = [
