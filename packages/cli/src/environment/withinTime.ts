@@ -1,5 +1,5 @@
 import { systemClock } from '@sluice/core';
-import { TimeUp } from '../errors/errors.js';
+import { Failure, TimeUp } from '../errors/errors.js';
 import type { Environment } from './environment.js';
 
 /**
@@ -20,6 +20,10 @@ export async function withinTime<R>(
   });
   try {
     return await work({ ...environment, endsAt });
+  } catch (error) {
+    // A run that has begun says what it has done.
+    if (!(error instanceof TimeUp)) throw error;
+    throw new Failure('--max-time was over before anything had begun. Give it more time.');
   } finally {
     cancel();
   }

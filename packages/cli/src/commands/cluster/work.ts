@@ -1,4 +1,4 @@
-import type { WorkEvent, WorkReport } from '@sluice/cluster';
+import type { Cluster, WorkEvent, WorkReport } from '@sluice/cluster';
 import { type Limit, systemClock } from '@sluice/core';
 import { sourcesOf } from '@sluice/core/define';
 import type { Run } from '../../config/config.js';
@@ -29,9 +29,6 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
       const shown = { header: { redis: host }, opening, counts: () => ({}) };
       const reporter = openReporter(mode, shown, { output: environment.stderr, clock: systemClock });
       reportRereads(reporter, mode, environment);
-      const follow = followWork(reporter, mode, environment);
-      /** Runs that it has not seen end. */
-      const left = new Set<string>();
       const work = cluster.work({
         sources: Object.fromEntries(sourcesOf(client)),
         untilDone,
@@ -39,17 +36,13 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
         openTarget: (address, hints) => targetAt(address, library, environment, {}, hints),
         concurrency,
         limiter,
-        onEvent: (event) => {
-          if (event.type === 'joined' || event.type === 'unable') left.add(event.run);
-          if (event.type === 'ended') left.delete(event.run);
-          follow(event);
-        },
+        onEvent: followWork(reporter, mode, environment),
       });
       const report = await work.catch((error: unknown) => endEarly(error, undefined, reporter, environment));
       const reason: unknown = environment.signal.reason;
-      const rest = reason instanceof TimeUp && left.size > 0 ? leftLine(reason, [...left]) : undefined;
-      reporter.done({ ...report, ...(rest && { left: [...left] }) }, [endLine(report), rest ?? []].flat().join(' '));
-      if (rest !== undefined && mode === 'silent') environment.stderr.print(`sluice: ${visibleText(rest)}\n`);
+      const left = reason instanceof TimeUp ? await findLeft(cluster, reason) : undefined;
+      reporter.done({ ...report, ...left }, [endLine(report), left?.message ?? []].flat().join(' '));
+      if (left && mode === 'silent') environment.stderr.print(`sluice: ${visibleText(left.message)}\n`);
       return exitCodeAfter(report, left, reason);
     });
   });
@@ -61,12 +54,28 @@ async function openLimiter(rate: Limit | undefined, name: string, { cluster, lib
   return library.redisLimiter({ url, name, ...(rate ? { limits: rate } : { defaultLimits: defaultRate }) });
 }
 
+/** The runs that are left at the end of the time; `undefined` if there are none. */
+async function findLeft(cluster: Cluster, { message }: TimeUp): Promise<Left | undefined> {
+  try {
+    const left = (await cluster.runs()).filter(({ state }) => state === 'active').map(({ name }) => name);
+    if (left.length === 0) return undefined;
+    return { message: `${message} ${formatCount(left.length, 'run is', 'runs are')} left: ${left.join(', ')}.`, left };
+  } catch {
+    return { message: `${message} Redis can't say which runs are left.` };
+  }
+}
+
+interface Left {
+  readonly message: string;
+  readonly left?: readonly string[];
+}
+
 /** A worker that was told to end has done its duty. Ctrl-C stays an interruption. */
-function exitCodeAfter({ failed }: WorkReport, left: ReadonlySet<string>, reason: unknown): number {
-  const isTimeUp = reason instanceof TimeUp;
-  if (reason instanceof Interruption && !isTimeUp && reason.signal !== 'SIGTERM') return reason.exitCode;
+function exitCodeAfter({ failed }: WorkReport, left: Left | undefined, reason: unknown): number {
+  const isDrained = reason instanceof TimeUp || (reason instanceof Interruption && reason.signal === 'SIGTERM');
+  if (reason instanceof Interruption && !isDrained) return reason.exitCode;
   if (failed > 0) return exitCodes.failed;
-  return isTimeUp && left.size > 0 ? reason.exitCode : exitCodes.done;
+  return left ? exitCodes.unfinished : exitCodes.done;
 }
 
 /** Ms between lines about what was finished. */
@@ -100,10 +109,6 @@ function followWork(
 }
 
 type PartitionEvent = Extract<WorkEvent, { readonly type: 'partition' }>;
-
-function leftLine({ message }: TimeUp, left: readonly string[]): string {
-  return `${message} ${formatCount(left.length, 'run is', 'runs are')} left: ${left.join(', ')}.`;
-}
 
 function endLine({ partitions, rows, refused, failed }: WorkReport): string {
   const facts = [
