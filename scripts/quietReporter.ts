@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 
 import { JsonReporter, MinimalReporter, type TestCase, type Vitest } from 'vitest/node';
 
+import { hasContainers } from '../test/kit/container.js';
 import { pgbouncerProgram } from '../test/kit/pgbouncer.js';
 import { postgresPrograms } from '../test/kit/postgresServer.js';
 import { redisProgram } from '../test/kit/redisServer.js';
@@ -44,6 +45,7 @@ export class QuietReporter extends MinimalReporter {
         this.log(
           `${name} is not installed, so the tests that need it were skipped. On Debian: apt-get install ${debian}`,
         );
+    if (!hasContainers) this.log('unshare makes no namespaces here, so the tests in containers were skipped.');
     this.log(`tests: ${parts.join(', ')} (${((this.end - this.start) / 1000).toFixed(1)} s)`);
     if (this.#leavesOut)
       this.log(

@@ -54,6 +54,7 @@ const packages: Readonly<Record<string, object>> = {
 /** Functions of the packages that take no options, or none that could be misspelt, and why. */
 const withoutOptions: Readonly<Record<string, string>> = {
   ...reason('takes a value, not options', [
+    'locksEndWithProcess',
     'isTransient',
     'statusHue',
     'statusTone',

@@ -131,9 +131,9 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
       if (behind !== undefined)
         wrong.push(`${pathname} was requested from ${after} on again, and ${behind} was known.`);
     },
-    async run({ client, fileSystem, processes, clock, signal }, { pages }) {
+    async run({ client, fileSystem, claims, clock, signal }, { pages }) {
       const source = client.use(shelfApi({ baseUrl: addresses.shelf })).shelf.rows();
-      const state = fileState(stateFolder, { fileSystem, processes, clock });
+      const state = fileState(stateFolder, { fileSystem, claims, clock });
       const sink = format === 'csv' ? csv<Row>({ path, fileSystem }) : jsonl<Row>({ path, fileSystem });
       await exportTo(source, pages.before(sink), {
         state,

@@ -85,7 +85,7 @@ export function daysJob(job: JobOf<'days'>, now: () => number, storeOf: () => St
       );
   };
   const exportOnce = async (source: PageSource<AccountEntry>, process: Process): Promise<void> => {
-    const { client, life, fileSystem, processes, clock, signal } = process;
+    const { client, life, fileSystem, claims, clock, signal } = process;
     const warnings: string[] = [];
     const heard = client.eventsOf('warning').subscribe(({ message }) => warnings.push(message));
     // Whoever is called again with the same name completes what a kill left.
@@ -102,7 +102,7 @@ export function daysJob(job: JobOf<'days'>, now: () => number, storeOf: () => St
             })
           : jsonl<AccountEntry>({ path: path(), fileSystem });
       const report = await exportTo(source, sink, {
-        ...(!store && { state: fileState('/data/state', { fileSystem, processes, clock }) }),
+        ...(!store && { state: fileState('/data/state', { fileSystem, claims, clock }) }),
         ...(target !== 'replace' && { incremental: true as const }),
         clock,
         onWarning: (message) => warnings.push(message),

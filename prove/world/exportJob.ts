@@ -26,9 +26,9 @@ export function exportJob(job: JobOf<'export'>, { disk: { io } }: Scenario, apis
     return bytes && (gzip ? gunzipSync(bytes) : Buffer.from(bytes)).toString();
   };
   return {
-    async run({ client, fileSystem, processes, clock, signal }, { pages }) {
+    async run({ client, fileSystem, claims, clock, signal }, { pages }) {
       const source = client.aptos.nfts({ ownerAddresses, ownersPerRequest, pageSize });
-      const state = fileState(stateFolder, { fileSystem, processes, clock });
+      const state = fileState(stateFolder, { fileSystem, claims, clock });
       await exportTo(source, pages.before(sinkOf<NftHolding>({ path, fileSystem, gzip })), {
         state,
         concurrency,

@@ -60,8 +60,8 @@ export function forwardJob(job: JobOf<'forward'>, { disk: { io } }: Scenario, ap
     mostUnderWay: deliveries,
     ...(of === 'changes' && { begin: letChange(apis, changes) }),
     async run(process, { isLast }) {
-      const { client, fileSystem, processes, clock, random, signal } = process;
-      const state = fileState('/data/state', { fileSystem, processes, clock });
+      const { client, fileSystem, claims, clock, random, signal } = process;
+      const state = fileState('/data/state', { fileSystem, claims, clock });
       const endpoint = endpointOf(process, deliveries);
       const sinkOf = <T extends object>(options: Pick<WebhookOptions<T>, 'key'> = {}) =>
         webhook<T>({

@@ -194,10 +194,10 @@ export function incrementJob(job: JobOf<'increment'>, { api, clockSteps, network
         schedule.after(change.at, what, () => table?.change(change, schedule.now), null);
       }
     },
-    async run({ client, fileSystem, processes, clock, random, signal }, { isLast }) {
+    async run({ client, fileSystem, claims, clock, random, signal }, { isLast }) {
       const toWait = lastChange + tableOverlap - clock.monotonic();
       if (isLast && toWait > 0) await sleep(clock, toWait, signal);
-      const state = fileState('/data/state', { fileSystem, processes, clock });
+      const state = fileState('/data/state', { fileSystem, claims, clock });
       const open = client.use(tableApi({ baseUrl: tables ? addresses.tables : addresses.table })).table;
       const ofTables = hasKinds ? open.entriesOfEachByKind : open.entriesOfEach;
       const source = tables ? ofTables() : hasKinds ? open.entriesByKind() : open.entries();

@@ -84,8 +84,8 @@ export function livesJob(job: JobOf<'lives'>, apis: Apis): RunningJob {
   };
 
   const forward = async (machine: Machine, process: Process, how: { polls: number; restart: boolean }) => {
-    const { client, fileSystem, processes, clock, random, signal } = process;
-    const state = fileState(machine.folder, { fileSystem, processes, clock });
+    const { client, fileSystem, claims, clock, random, signal } = process;
+    const state = fileState(machine.folder, { fileSystem, claims, clock });
     const watched = watch(client.streams.list({ pageSize }), { every, clock, random, state, polls: how.polls });
     const sink = telling(
       webhook<Sent>({ ...endpointOf(process, deliveries), key: (change) => change.key }),

@@ -163,7 +163,7 @@ export function nightsJob(job: JobOf<'nights'>, now: () => number, storeOf: () =
   };
   /** One export. Answers whether it has succeeded, as far as it says. */
   const exportOnce = async (source: PageSource<CatalogRow>, process: Process): Promise<boolean> => {
-    const { client, life, fileSystem, processes, clock, random, signal } = process;
+    const { client, life, fileSystem, claims, clock, random, signal } = process;
     const warnings: string[] = [];
     const heard = client.eventsOf('warning').subscribe(({ message }) => warnings.push(message));
     const before = table;
@@ -179,7 +179,7 @@ export function nightsJob(job: JobOf<'nights'>, now: () => number, storeOf: () =
         return true;
       }
       const report = await exportTo(source, sinkFor({ life, fileSystem }), {
-        ...(!store && { state: fileState(`${path()}.sluice`, { fileSystem, processes, clock }) }),
+        ...(!store && { state: fileState(`${path()}.sluice`, { fileSystem, claims, clock }) }),
         concurrency,
         prefetch: 1,
         clock,

@@ -6,7 +6,8 @@ import type { FileSystem } from '@sluice/core/node';
 import { MountedDisk } from './disk.js';
 import type { Adapter } from '../../packages/core/src/http/adapter/adapter.js';
 import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
-import type { Liveness, Processes } from '../../packages/core/src/node/processIdentity.js';
+import type { Claims } from '../../packages/core/src/node/claims.js';
+import { simulatedClaims } from '../../packages/core/test/node/simulatedExport.js';
 import type { Random } from '../../test/kit/random.js';
 import type { Scenario } from './scenario.js';
 import type { Life, Schedule } from './schedule.js';
@@ -19,7 +20,7 @@ export interface Process {
   readonly client: Client & { readonly aptos: AptosApi; readonly streams: StreamsApi };
   readonly disk: MountedDisk;
   readonly fileSystem: FileSystem;
-  readonly processes: Processes;
+  readonly claims: Claims;
   readonly clock: Clock;
   readonly random: () => number;
   readonly adapter: () => Adapter;
@@ -75,7 +76,7 @@ export function startProcess(life: Life, world: Surroundings, limiter?: Limiter)
     client,
     disk,
     fileSystem,
-    processes: processesOf(life, world),
+    claims: claimsOf(life, world),
     clock,
     random: next,
     adapter,
@@ -93,17 +94,9 @@ export function clockOf(life: Life, { schedule, wallOffset }: Pick<Surroundings,
   };
 }
 
-/** The processes of the machine, as one of them sees them. */
-export function processesOf(life: Life, { running }: Pick<Surroundings, 'running'>): Processes {
-  const identity = { host: 'here', machine: '', boot: '', space: '', pid: 1, startedAt: life.name };
-  const livenessOf = ({ startedAt }: { readonly startedAt: string }): Liveness => {
-    if (startedAt === life.name) return 'self';
-    return running.get(startedAt)?.isAlive ? 'alive' : 'dead';
-  };
-  return {
-    claims: new Map(),
-    hasOpen: () => Promise.resolve(false),
-    self: () => Promise.resolve(identity),
-    livenessOf: (other) => Promise.resolve(livenessOf(other)),
-  };
+/** The claims of the machine, as one of its processes sees them. */
+export function claimsOf(life: Life, { running }: Pick<Surroundings, 'running'>): Claims {
+  return simulatedClaims(life.claims, (text) =>
+    [life, ...running.values()].some(({ isAlive, claims }) => isAlive && claims.has(text)),
+  );
 }

@@ -20,7 +20,7 @@ const key = Buffer.alloc(24, 7);
 
 /** How a process reaches the receiver. */
 export function endpointOf(
-  { clock, random, adapter, fileSystem, processes }: Process,
+  { clock, random, adapter, fileSystem, claims }: Process,
   deliveries: number,
 ): WebhookReplayOptions {
   return {
@@ -32,7 +32,7 @@ export function endpointOf(
     adapter,
     resolve: () => Promise.resolve([{ address: '203.0.113.7', family: 4 }]),
     fileSystem,
-    processes,
+    claims,
   };
 }
 

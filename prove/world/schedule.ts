@@ -7,6 +7,8 @@ export class Life {
   isAlive = true;
   /** Ms until when it is stopped, as by SIGSTOP: what was due by then happens when it wakes up. */
   stoppedUntil = 0;
+  /** What it holds: it ends with it. */
+  readonly claims = new Set<string>();
   /** Events of this life so far. */
   events = 0;
 

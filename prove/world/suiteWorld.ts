@@ -2,12 +2,12 @@ import { simulatedDisk, type SimulatedDisk } from '../../packages/core/test/node
 import { Random } from '../../test/kit/random.js';
 import { type DiskFaults, MountedDisk, restarted, restarts } from './disk.js';
 import type { Platform } from './platform.js';
-import { clockOf, processesOf, type Process } from './processes.js';
+import { clockOf, claimsOf, type Process } from './processes.js';
 import { Life, Schedule, Stuck } from './schedule.js';
 import { Trace } from './trace.js';
 
 /** What a sink or a state store finds around itself. */
-export type ProcessOfMachine = Pick<Process, 'fileSystem' | 'processes' | 'clock' | 'random'>;
+export type ProcessOfMachine = Pick<Process, 'fileSystem' | 'claims' | 'clock' | 'random'>;
 
 const noFaults: DiskFaults = { io: 0, full: 0 };
 const wallOffset = (): number => 0;
@@ -36,7 +36,7 @@ export class Machine {
     this.#mounted.push(mounted);
     return {
       fileSystem: mounted.fileSystem,
-      processes: processesOf(life, { running: this.#running }),
+      claims: claimsOf(life, { running: this.#running }),
       clock: clockOf(life, { schedule, wallOffset }),
       random: () => random.next(),
     };

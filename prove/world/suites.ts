@@ -63,8 +63,8 @@ export const suites: Readonly<Record<string, PlayedSuite>> = {
         factory: () => {
           const own = machine();
           const opened = () => {
-            const { fileSystem, processes, clock } = own.start();
-            return fileState('/data/state', { fileSystem, processes, clock });
+            const { fileSystem, claims, clock } = own.start();
+            return fileState('/data/state', { fileSystem, claims, clock });
           };
           return { store: opened(), another: opened, crash: () => own.crash() };
         },

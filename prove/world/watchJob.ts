@@ -16,8 +16,8 @@ export function watchJob({ pageSize, every, changes }: JobOf<'watch'>, { api }: 
   return {
     onAnswer: (url, { status }) => full.got(url, status),
     begin: letChange(apis, changes),
-    async run({ client, fileSystem, processes, clock, random, signal }, { isLast }) {
-      const state = fileState('/data/state', { fileSystem, processes, clock });
+    async run({ client, fileSystem, claims, clock, random, signal }, { isLast }) {
+      const state = fileState('/data/state', { fileSystem, claims, clock });
       const isStill = clock.monotonic() > lastChange;
       const polls = isStill ? 8 : Math.ceil(lastChange / every / 2) + 1;
       const watched = watch(client.streams.list({ pageSize }), { every, clock, random, state, polls });

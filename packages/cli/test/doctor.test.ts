@@ -24,6 +24,7 @@ describe('sluice doctor', () => {
     expect(linesOf(stdout)).toEqual([
       ['ok', 'Node', process.versions.node],
       ['ok', 'proxy', 'none is set'],
+      ['ok', 'locks', 'end with their process in this folder: what was killed is resumed by the same command'],
       ['ok', 'config', 'none in use'],
       ['ok', 'API key', '13 characters, from SLUICE_API_KEY'],
       ['ok', 'streams', expect.stringMatching(/^http:\S+ answered in [\d.]+ m?s and accepted the key$/)],
@@ -68,6 +69,7 @@ describe('sluice doctor', () => {
     expect(linesOf(stdout).map(([level, subject]) => [level, subject])).toEqual([
       ['ok', 'Node'],
       ['ok', 'proxy'],
+      ['ok', 'locks'],
       ['ok', 'config'],
       ['fail', 'API key'],
       ['fail', 'streams'],

@@ -19,7 +19,7 @@ test('E8 a second process on the same target is refused, and told whom to wait f
     expect(second).toEqual({
       code: 1,
       stdout: '',
-      stderr: `sluice: ${join(options.cwd, 'out.csv.sluice')} is in use by process ${String(first.process.pid)} on ${hostname()}. Wait until it is done, or stop it: nothing was changed.\n`,
+      stderr: `sluice: ${join(options.cwd, 'out.csv.sluice')} is in use by process ${String(first.process.pid)} on ${hostname().slice(0, 24)}.${more[0] === '--break-lock' ? ' It is alive, so its lock is not broken.' : ''} Wait until it is done, or stop it: nothing was changed.\n`,
     });
   }
   first.process.kill('SIGCONT');
@@ -36,15 +36,16 @@ test(
     const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
     const state = join(options.cwd, 'out.csv.sluice');
     await mkdir(state);
-    const elsewhere = { host: 'elsewhere', machine: '', boot: '', space: '', pid: 4711, startedAt: '' };
-    await writeFile(join(state, 'lock-export-0'), JSON.stringify(elsewhere));
+    // As it is on a network file system.
+    const claim = { place: 'elsewhere', socket: 'any' };
+    await writeFile(join(state, `lock-export-${crypto.randomUUID()}-4711-elsewhere`), JSON.stringify(claim));
     const args = exportArgs(sandbox, 'out.csv');
     const refused = await sluice(args, options);
     expect(refused).toEqual({
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /is locked by process 4711 on elsewhere, and it is unknown whether that process still runs\. If it does not, take the lock with --break-lock: nothing was changed\.\n$/,
+        /is locked by process 4711 on elsewhere, and it is unknown whether that process still runs\. If it does not, take the lock with --break-lock, or keep the state in PostgreSQL \(--state postgres:\/\/user@host\/db\): nothing was changed\.\n$/,
       ),
     });
     const stopped = await interrupt(sandbox, [...args, '--break-lock'], { ...options, after: 15 });

@@ -55,7 +55,7 @@ export type Advice =
         | 'maxDeadLetters';
     }
   | { readonly kind: 'lower'; readonly option: 'pageSize' | 'rateLimit' | 'deliveries' }
-  | { readonly kind: 'set'; readonly option: 'apiKey' | 'full' | 'key' | 'repeats' }
+  | { readonly kind: 'set'; readonly option: 'apiKey' | 'full' | 'key' | 'repeats' | 'state' }
   | {
       readonly kind: 'allow';
       readonly option:
@@ -357,6 +357,7 @@ const adviceTexts: Readonly<Record<string, string>> = {
   'set full': 'export all rows again, with incremental: { full: true }',
   'set key': 'name the columns that identify a row, as key',
   'set repeats': "if the API's pages overlap, set repeats: 'drop'",
+  'set state': 'keep the state in a database',
   'allow sameProject': 'if it is a new key of the same project, say so with sameProject',
   'allow breakLock': 'if it does not, take the lock with breakLock',
   'allow trustFileSystem': 'use a local disk, or take the risk with trustFileSystem',

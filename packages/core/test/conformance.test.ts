@@ -70,14 +70,14 @@ describe('G5 state in a folder, when its machine loses power,', () => {
       let disk = simulatedDisk();
       disk.putFolder('/data');
       // All stores of one machine run in one process here, until it stops.
-      let processes = newProcess();
-      const opened = () => fileState('/data/state', { fileSystem: disk, processes });
+      let claims = newProcess();
+      const opened = () => fileState('/data/state', { fileSystem: disk, claims });
       return {
         store: opened(),
         another: opened,
         crash: () => {
           disk = disk.restart('dropped');
-          processes = newProcess();
+          claims = newProcess();
         },
       };
     },

@@ -20,9 +20,7 @@ import { WebhookWriter } from './webhook/webhookWriter.js';
 
 /** Options of {@link webhook}. */
 export interface WebhookOptions<T>
-  extends
-    EndpointOptions,
-    Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'newId' | 'fileSystem' | 'processes'> {
+  extends EndpointOptions, Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'newId' | 'fileSystem' | 'claims'> {
   /**
    * Maximum number of records, or of their bytes (default 512 KiB), in one request and envelope. A batch never spans
    * pages. Default: one record per request.
@@ -96,7 +94,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     trustFileSystem: true,
     newId: true,
     fileSystem: true,
-    processes: true,
+    claims: true,
     batch: true,
     deliveries: true,
     key: true,
@@ -109,7 +107,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     onDeadLetter: true,
   });
   const { deadLetter, key, id, format = 'envelope', onDead = 'continue', onDeadLetter } = options;
-  const { breakLock, trustFileSystem, newId, fileSystem, processes } = options;
+  const { breakLock, trustFileSystem, newId, fileSystem, claims } = options;
   const { deliveries = defaultConcurrency, maxDeadLetters = defaultMaxDeadLetters } = options;
   const { maxSpool = defaultMaxSpool } = options;
   const batch = batchLimits(options.batch);
@@ -155,7 +153,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
         clock,
         onAccepted: reports.onAccepted,
         ...endpoint.open(reports.onEvent),
-        lock: { breakLock, trustFileSystem, newId, fileSystem, processes },
+        lock: { breakLock, trustFileSystem, newId, fileSystem, claims },
         onDeadLetter(letter) {
           reports.onDeadLetter(letter);
           if (!onDeadLetter && letter.attempts > 0)

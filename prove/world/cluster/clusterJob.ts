@@ -91,9 +91,9 @@ export class ClusterJob {
 
   /** Clears away what is left, and exports the run into one file. */
   async merge(process: Process): Promise<void> {
-    const { fileSystem, processes, clock, signal } = process;
+    const { fileSystem, claims, clock, signal } = process;
     await this.clean(process);
-    const state = fileState(`${merged}.sluice`, { fileSystem, processes, clock });
+    const state = fileState(`${merged}.sluice`, { fileSystem, claims, clock });
     const rows = await sourceOfRun(folder, { fileSystem });
     await exportTo(rows, csv({ path: merged, fileSystem }), { state, clock, commitEvery: 2 }).run({ signal });
   }

@@ -9,6 +9,7 @@ import {
   configFindings,
   hasOwnAuth,
   keyFinding,
+  locksFinding,
   nodeFinding,
   type PluginApis,
   proxyFinding,
@@ -58,10 +59,11 @@ async function* findings(
   environment: Environment,
   invocation: Invocation,
 ): AsyncGenerator<Finding> {
-  const { variables, signal, nodeVersion } = environment;
+  const { variables, signal, nodeVersion, folder } = environment;
   const { plugins } = invocation.config;
   yield nodeFinding(nodeVersion);
   yield proxyFinding(variables);
+  yield await locksFinding(folder);
   const known = yield* configFindings(invocation, environment);
   const own = apiNames.map((api) => ({
     api,

@@ -46,6 +46,7 @@ const remedies: Readonly<Record<string, string>> = {
   'set full': 'export all rows again with --full',
   'set key': 'name the columns that identify a row with --key-columns',
   'set repeats': "if the API's pages overlap, use --repeats drop",
+  'set state': 'keep the state in PostgreSQL (--state postgres://user@host/db)',
   'allow sameProject': 'if it is a new key of the same project, say so with --same-project',
   'allow breakLock': 'if it does not, take the lock with --break-lock',
   'allow trustFileSystem': 'use a local disk, or take the risk with --trust-filesystem',

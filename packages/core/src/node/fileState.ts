@@ -6,18 +6,18 @@ import { newId, type Identifiers } from '../identifiers.js';
 import { lockQueues, type Release, type StateUse } from '../rows/sink/lockQueue.js';
 import type { StateStore } from '../rows/sink/stateStore.js';
 import type { StateLog } from '../stateLog.js';
+import { nodeClaims, type Claims } from './claims.js';
 import { withPath } from './files/diskFault.js';
 import { type FileSystem, nodeFileSystem } from './files/fileSystem.js';
 import { findHolder, lockFolder, type LockHolder } from './folderLock.js';
-import { nodeProcesses, type Processes } from './processIdentity.js';
 import { RecordFile } from './files/recordFile.js';
 import { parseTemporaryName } from './files/wholeFile.js';
 
 /** Options of {@link fileState}. */
 export interface FileStateOptions extends Pick<Identifiers, 'newId'> {
   /**
-   * Takes the lock from a holder on another machine or in another container, whose state is unknown. Default `false`.
-   * If that process still runs, both write, and the result is corrupt.
+   * Takes the lock from a holder whose state is unknown: on another machine, by a file system that is not local. Default
+   * `false`. If that process still runs, both write, and the result is corrupt. A holder that is known to run keeps it.
    */
   readonly breakLock?: boolean | undefined;
   /** Accepts a network file system at your own risk: it may lose data that it reported as written. Default `false`. */
@@ -26,7 +26,7 @@ export interface FileStateOptions extends Pick<Identifiers, 'newId'> {
   readonly onWarning?: ((message: string) => void) | undefined;
   /** Default: the machine's own. */
   readonly fileSystem?: FileSystem | undefined;
-  readonly processes?: Processes | undefined;
+  readonly claims?: Claims | undefined;
   readonly clock?: Clock | undefined;
 }
 
@@ -55,7 +55,7 @@ export function fileState(folder: string, options: FileStateOptions = {}): FileS
     trustFileSystem: true,
     onWarning: true,
     fileSystem: true,
-    processes: true,
+    claims: true,
     clock: true,
   });
   checkText("The path of the state's folder", folder);
@@ -65,7 +65,7 @@ export function fileState(folder: string, options: FileStateOptions = {}): FileS
 class FolderState implements FileState {
   readonly folder: string;
   readonly #fs: FileSystem;
-  readonly #processes: Processes;
+  readonly #claims: Claims;
   readonly #options: FileStateOptions;
   readonly #newId: () => string;
   readonly #records = new Map<string, RecordFile>();
@@ -76,7 +76,7 @@ class FolderState implements FileState {
   constructor(folder: string, options: FileStateOptions) {
     this.folder = folder;
     this.#fs = options.fileSystem ?? nodeFileSystem;
-    this.#processes = options.processes ?? nodeProcesses;
+    this.#claims = options.claims ?? nodeClaims;
     this.#options = options;
     this.#newId = options.newId ?? newId;
   }
@@ -89,7 +89,7 @@ class FolderState implements FileState {
       const locks = {
         use,
         fileSystem: this.#fs,
-        processes: this.#processes,
+        claims: this.#claims,
         clock,
         newId: this.#newId,
         breakLock,
@@ -130,7 +130,7 @@ class FolderState implements FileState {
   }
 
   holder(use: StateUse = 'export'): Promise<LockHolder | undefined> {
-    return findHolder(this.folder, { use, fileSystem: this.#fs, processes: this.#processes });
+    return findHolder(this.folder, { use, fileSystem: this.#fs, claims: this.#claims });
   }
 
   #record(name: string): RecordFile {
@@ -145,7 +145,13 @@ class FolderState implements FileState {
     if (kind === 'network' && !trustFileSystem)
       throw new SinkError(
         `${this.folder} is on a network file system, which may lose data that it reported as written. Nothing was changed.`,
-        { details: { path: this.folder }, advice: [{ kind: 'allow', option: 'trustFileSystem' }] },
+        {
+          details: { path: this.folder },
+          advice: [
+            { kind: 'allow', option: 'trustFileSystem' },
+            { kind: 'set', option: 'state' },
+          ],
+        },
       );
     if (kind !== 'memory' || this.#hasWarned) return;
     // An export of a watch locks its folder for both.
@@ -159,7 +165,7 @@ class FolderState implements FileState {
     const isUnfinished = (name: string): boolean => {
       const intended = parseTemporaryName(name);
       if (intended === undefined) return false;
-      return (intended === 'watch.log' || intended.startsWith('lock-watch-')) === (use === 'watch');
+      return (intended === 'watch.log' || intended === 'lock-watch') === (use === 'watch');
     };
     for (const name of names.filter(isUnfinished))
       await this.#fs.unlink(join(this.folder, name)).catch(() => undefined);

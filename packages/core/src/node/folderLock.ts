@@ -2,40 +2,39 @@ import { dirname, join } from 'node:path';
 import { sleep, type Clock } from '../clock.js';
 import { LockError, SinkError } from '../errors.js';
 import { secondWatchError, type Release, type StateUse } from '../rows/sink/lockQueue.js';
-import { parseJson, platformCode } from '../values.js';
+import { platformCode } from '../values.js';
+import type { Claims, Liveness } from './claims.js';
 import { withPath } from './files/diskFault.js';
-import { unlessAbsent, type FileSystem, type WritableFile } from './files/fileSystem.js';
-import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
+import { unlessAbsent, type FileSystem } from './files/fileSystem.js';
 import { settleAll } from './files/settleAll.js';
-import { readWhole } from './files/readFile.js';
-import { temporaryName, writeWhole } from './files/wholeFile.js';
+import { temporaryName } from './files/wholeFile.js';
 
 interface FolderLockOptions {
   /** The other use does not conflict. */
   readonly use: StateUse;
   readonly fileSystem: FileSystem;
-  readonly processes: Processes;
+  readonly claims: Claims;
   readonly clock: Clock;
   readonly newId: () => string;
-  /** Takes the lock from a holder of unknown state, e.g. on another machine. Never from one that runs here. */
+  /** Takes the lock from a holder of unknown state, e.g. on another machine. Never from one that is alive. */
   readonly breakLock: boolean;
   readonly signal: AbortSignal;
 }
 
 /** A process that holds a folder, or tries to. */
 export interface LockHolder {
-  /** `undefined` if its claim can't be read. */
-  readonly process: ProcessIdentity | undefined;
+  /** Its number and host as it sees them itself; `undefined` if its claim does not say. */
+  readonly process: { readonly pid: number; readonly host: string } | undefined;
   readonly liveness: Liveness;
 }
 
 interface Claim extends LockHolder {
   readonly name: string;
-  /** It belongs to another copy of the library in this process, or to another thread. */
-  readonly isOfOtherCopy: boolean;
+  /** It belongs to this copy of the library, in this thread. */
+  readonly isOwn: boolean;
 }
 
-const prefixOf = (use: StateUse): string => `lock-${use}-`;
+const prefixOf = (use: StateUse): string => `lock-${use}`;
 /** How often, and with how many ms between, the first of several contenders checks whether the others withdrew. */
 const maxChecks = 40;
 const checkEvery = 10;
@@ -44,10 +43,9 @@ const checkEvery = 10;
  * Locks a folder, which it creates if needed, against other processes, and against other threads and copies of the
  * library in this one. For others of this copy it waits; a watch waits only for one that is closing.
  *
- * Claim, then check: each contender writes a complete file under its own name, and only then looks for others. Of two
- * contenders, the second one to claim sees the first, so they never both win. Nobody reuses the name of a dead process,
- * so its file can be removed without a race. If contenders see each other, the one whose name sorts first stays. A holder
- * keeps its file open, which tells other threads of its process that it lives.
+ * Claim, then check: each contender makes a claim under its own name, and only then looks for others. Of two contenders,
+ * the second one to claim sees the first, so they never both win. Nobody reuses the name of a dead claim, so it can be
+ * removed without a race. If contenders see each other, the one whose name sorts first stays.
  *
  * @throws LockError if another process or copy holds it, one whose state is unknown, or another watch of this process.
  */
@@ -57,11 +55,11 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
     signal.throwIfAborted();
     const own = await claim(folder, options);
     const withdraw = async (): Promise<void> => {
-      const file = options.processes.claims.get(own)?.file;
-      // A file that stays does not count: here since it is closed, elsewhere once this process has ended.
-      options.processes.claims.delete(own);
+      const held = options.claims.own.get(own)?.held;
+      // A name that stays does not count: its claim is dead.
+      options.claims.own.delete(own);
       await fileSystem.unlink(join(folder, own)).catch(() => undefined);
-      await file?.close().catch(() => undefined);
+      await held?.release();
       await fileSystem.removeFolder(folder).catch(() => undefined);
     };
     try {
@@ -78,41 +76,35 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
 /** The current holder or contender, if any. */
 export async function findHolder(
   folder: string,
-  options: Pick<FolderLockOptions, 'fileSystem' | 'processes' | 'use'>,
+  options: Pick<FolderLockOptions, 'fileSystem' | 'claims' | 'use'>,
 ): Promise<LockHolder | undefined> {
-  const claims = await listClaims(folder, options);
-  return claims.find(({ liveness }) => liveness !== 'dead');
+  const found = await listClaims(folder, options);
+  return found.find(({ liveness }) => liveness !== 'dead');
 }
 
-async function claim(
-  folder: string,
-  { fileSystem, processes, newId, use, signal }: FolderLockOptions,
-): Promise<string> {
-  const own = prefixOf(use) + newId();
-  processes.claims.set(own, { signal });
-  const text = Buffer.from(JSON.stringify(await processes.self()));
+async function claim(folder: string, { fileSystem, claims, newId, use, signal }: FolderLockOptions): Promise<string> {
+  const own = `${prefixOf(use)}-${newId()}-${claims.self}`;
+  claims.own.set(own, { signal });
   for (let attempt = 1; ; attempt += 1) {
     await makeFolder(folder, fileSystem);
-    const fresh = join(folder, temporaryName(own, newId()));
-    let file: WritableFile | undefined;
+    const fresh = join(folder, temporaryName(prefixOf(use), newId()));
+    const making = claims.make(fresh, fileSystem);
     try {
-      await settleAll([
-        // Synced, so that a power cut leaves no empty claim.
-        writeWhole(fileSystem, fresh, [text]),
+      const [held] = await settleAll([
+        making,
         // Also for an existing folder: its creator may have been killed before the name was durable.
         withPath(fileSystem.syncFolder(dirname(folder)), folder, 'created'),
       ]);
-      file = await fileSystem.open(fresh, 'readable');
       await fileSystem.rename(fresh, join(folder, own));
       // Now this claim is the newest: any claimant that did not see it has an older claim, which this one will see.
-      processes.claims.delete(own);
-      processes.claims.set(own, { signal, file });
+      claims.own.delete(own);
+      claims.own.set(own, { signal, held });
       return own;
     } catch (error) {
-      await file?.close().catch(() => undefined);
+      await making.then(({ release }) => release()).catch(() => undefined);
       // The previous holder may have removed the folder, or this unfinished file as that of a dead process.
       if (platformCode(error) === 'ENOENT' && attempt < maxChecks) continue;
-      processes.claims.delete(own);
+      claims.own.delete(own);
       await fileSystem.unlink(fresh).catch(() => undefined);
       await fileSystem.removeFolder(folder).catch(() => undefined);
       return withPath(Promise.reject<string>(error), folder, 'locked');
@@ -141,8 +133,8 @@ async function waitForOthers(folder: string, own: string, options: FolderLockOpt
   for (let check = 1; ; check += 1) {
     const others = (await listLiving(folder, options)).filter(({ name }) => name !== own);
     if (others.length === 0) return true;
-    const rival = others.find(({ liveness }) => liveness !== 'self');
-    if (rival && (rival.name < own || check === maxChecks)) throw lockedError(folder, rival);
+    const rival = others.find(({ isOwn }) => !isOwn);
+    if (rival && (rival.name < own || check === maxChecks)) throw lockedError(folder, rival, options);
     if (!rival && isClaimedBefore(own, others, folder, options)) return false;
     await sleep(options.clock, checkEvery, options.signal);
   }
@@ -153,10 +145,10 @@ function isClaimedBefore(
   own: string,
   others: readonly Claim[],
   folder: string,
-  { processes: { claims }, use }: FolderLockOptions,
+  { claims, use }: FolderLockOptions,
 ): boolean {
   const names = new Set(others.map(({ name }) => name));
-  for (const [name, { signal }] of claims) {
+  for (const [name, { signal }] of claims.own) {
     if (name === own) return false;
     if (!names.has(name)) continue;
     if (use === 'watch' && !signal.aborted) throw secondWatchError(folder);
@@ -173,7 +165,7 @@ async function listLiving(folder: string, options: FolderLockOptions): Promise<C
     const { name, liveness } = found;
     if (liveness === 'dead' || (liveness === 'unknown' && options.breakLock))
       await withPath(options.fileSystem.unlink(join(folder, name)), folder, 'unlocked');
-    else if (liveness === 'unknown') throw lockedError(folder, found);
+    else if (liveness === 'unknown') throw lockedError(folder, found, options);
     else living.push(found);
   }
   return living;
@@ -181,43 +173,47 @@ async function listLiving(folder: string, options: FolderLockOptions): Promise<C
 
 async function listClaims(
   folder: string,
-  { fileSystem, processes, use }: Pick<FolderLockOptions, 'fileSystem' | 'processes' | 'use'>,
+  { fileSystem, claims, use }: Pick<FolderLockOptions, 'fileSystem' | 'claims' | 'use'>,
 ): Promise<Claim[]> {
   const names = (await withPath(unlessAbsent(fileSystem.list(folder)), folder, 'inspected')) ?? [];
-  const claims: Claim[] = [];
-  for (const name of names.filter((each) => each.startsWith(prefixOf(use))).sort()) {
-    const path = join(folder, name);
-    const bytes = await readWhole(fileSystem, path);
-    if (!bytes) continue;
-    const process = decodeIdentity(bytes);
-    const liveness = process ? await processes.livenessOf(process) : 'unknown';
-    const isOfOtherCopy = liveness === 'self' && !processes.claims.has(name);
-    if (!isOfOtherCopy) claims.push({ name, process, liveness, isOfOtherCopy });
-    else {
-      const identity = await withPath(fileSystem.identity(path), folder, 'inspected');
-      const isAlive = identity !== undefined && (await processes.hasOpen(identity));
-      claims.push({ name, process, liveness: isAlive ? 'alive' : 'dead', isOfOtherCopy });
-    }
+  const found: Claim[] = [];
+  for (const name of names.filter((each) => each.startsWith(`${prefixOf(use)}-`)).sort()) {
+    const liveness = await claims.judge(join(folder, name), fileSystem);
+    if (liveness === undefined) continue;
+    const isOwn = claims.own.has(name);
+    // A dead one is in a copy of its folder.
+    const known = isOwn && liveness === 'unknown' ? 'alive' : liveness;
+    found.push({ name, process: parseProcess(name), liveness: known, isOwn });
   }
-  return claims;
+  return found;
 }
 
-function decodeIdentity(bytes: Buffer): ProcessIdentity | undefined {
-  const value = parseJson(bytes.toString());
-  return isProcessIdentity(value) ? value : undefined;
+const namePattern = /^lock-[a-z]+-[0-9a-f-]{36}-(\d+)-(.+)$/;
+
+function parseProcess(name: string): LockHolder['process'] {
+  const [, pid, host] = namePattern.exec(name) ?? [];
+  return host === undefined ? undefined : { pid: Number(pid), host };
 }
 
-function lockedError(folder: string, { name, process, liveness, isOfOtherCopy }: Claim): LockError {
+function lockedError(
+  folder: string,
+  { name, process, liveness }: Claim,
+  { claims: { self }, breakLock }: Pick<FolderLockOptions, 'claims' | 'breakLock'>,
+): LockError {
   const who = process ? `process ${process.pid} on ${process.host}` : `a process that left no readable name (${name})`;
   const details = { folder, pid: process?.pid, host: process?.host };
-  if (isOfOtherCopy)
-    return new LockError(
-      `${folder} is in use by this process: by another thread, or by another copy of Sluice, e.g. from before a hot reload. Wait until it is done, or stop it. If nobody can stop it any more, restart the process: nothing was changed.`,
-      details,
-    );
-  return liveness === 'unknown'
-    ? new LockError(`${folder} is locked by ${who}, and it is unknown whether that process still runs.`, details, [
-        { kind: 'allow', option: 'breakLock' },
-      ])
-    : new LockError(`${folder} is in use by ${who}. Wait until it is done, or stop it: nothing was changed.`, details);
+  if (liveness === 'unknown')
+    return new LockError(`${folder} is locked by ${who}, and it is unknown whether that process still runs.`, details, [
+      { kind: 'allow', option: 'breakLock' },
+      { kind: 'set', option: 'state' },
+    ]);
+  const isNamesake = process !== undefined && self === `${process.pid}-${process.host}`;
+  const which = isNamesake
+    ? ' That is the name of this process, too: it is another of its threads, another copy of Sluice in it, e.g. from before a hot reload, or another container.'
+    : '';
+  const unbroken = breakLock ? ' It is alive, so its lock is not broken.' : '';
+  return new LockError(
+    `${folder} is in use by ${who}.${which}${unbroken} Wait until it is done, or stop it: nothing was changed.`,
+    details,
+  );
 }

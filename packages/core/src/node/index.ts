@@ -15,6 +15,7 @@ export type { Gzip } from './files/byteBlocks.js';
 // State
 export { fileState, type FileState, type FileStateOptions } from './fileState.js';
 export type { LockHolder } from './folderLock.js';
+export { locksEndWithProcess } from './claims.js';
 
 // The disk
 export {

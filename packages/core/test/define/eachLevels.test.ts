@@ -49,7 +49,7 @@ function openLab({ baseUrl }: Lab) {
 
 /** Exports as a process of its own: whatever was there before it is dead. */
 async function exportOn(disk: SimulatedDisk, lab: Lab, concurrency = 1) {
-  const state = fileState('/data/runs.sluice', { fileSystem: disk, processes: newProcess() });
+  const state = fileState('/data/runs.sluice', { fileSystem: disk, claims: newProcess() });
   const sink = fileSink(runLines, { path: '/data/runs', fileSystem: disk });
   return exportTo(openLab(lab).lab.runs(), sink, { state, concurrency, commitEvery: 1 }).run();
 }

@@ -18,7 +18,7 @@ export function exportOn(
   source: Source<Issue>,
   { signal, ...options }: ExportOptions & { readonly signal?: AbortSignal } = {},
 ): Promise<ExportReport> {
-  const state = fileState(`${path}.sluice`, { fileSystem: disk, processes: newProcess() });
+  const state = fileState(`${path}.sluice`, { fileSystem: disk, claims: newProcess() });
   const sink = fileSink(issueLines, { path, fileSystem: disk });
   return exportTo(source, sink, { commitEvery: 1, ...options, state }).run(signal && { signal });
 }

@@ -1,8 +1,17 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -12,30 +21,44 @@ import { LockError, SinkError } from '../../src/index.js';
 import { fileState, nodeFileSystem, type FileStateOptions, type FileSystem } from '../../src/node/index.js';
 import { temporaryName } from '../../src/node/files/wholeFile.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
-import { forkChild } from './forkChild.js';
+import { forkChild, type Child } from './forkChild.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import { type ProcessIdentity, nodeProcesses } from '../../src/node/processIdentity.js';
+import { closeServer, listenAt, tryConnect, withSocketPath } from '../../src/node/localSocket.js';
 
 type CopyOfLibrary = Pick<typeof import('../../src/node/index.js'), 'fileState'>;
 
-const rounds = casesOf(30);
+const rounds = casesOf(100);
 const never = new AbortController().signal;
 
 const lock = (folder: string, options?: FileStateOptions, signal = never): Promise<() => Promise<void>> =>
   fileState(folder, options).lock(signal);
 
-/** Puts down the claim of somebody else. */
-function claimOf(folder: string, identity: Partial<ProcessIdentity> | string, name = 'lock-export-0'): void {
+/** Puts down a claim of somebody else that is a file. */
+function claimOf(folder: string, text: string, name = 'lock-export-0'): void {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, name), typeof identity === 'string' ? identity : JSON.stringify(identity));
+  writeFileSync(join(folder, name), text);
 }
+
+/** Puts down the claim that a process leaves when it is killed. */
+async function deadClaim(folder: string, name: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const made = join(folder, 'socket');
+  const server = await listenAt(made);
+  renameSync(made, join(folder, name));
+  await closeServer(server);
+}
+
+/** A file system whose kind is not known. */
+const unknownVolume: FileSystem = { ...nodeFileSystem, volume: () => Promise.resolve({ id: '1', kind: 'other' }) };
 
 describe('E8 a locked folder', () => {
   test('is made, and is gone when it is released', async () => {
     const folder = join(temporaryFolder(), 'state');
     const release = await lock(folder);
-    expect(readdirSync(folder)).toEqual([expect.stringMatching(/^lock-/)]);
-    expect(JSON.parse(readFileSync(join(folder, readdirSync(folder)[0]!), 'utf8'))).toEqual(await nodeProcesses.self());
+    const [name = '', ...others] = readdirSync(folder);
+    expect(others).toEqual([]);
+    expect(name.endsWith(`-${process.pid}-${hostname().slice(0, 24)}`)).toBe(true);
+    expect(lstatSync(join(folder, name)).isSocket()).toBe(true);
     await release();
     expect(existsSync(folder)).toBe(false);
   });
@@ -181,7 +204,7 @@ describe('E8 a locked folder', () => {
         details: { pid: child.process.pid, host: hostname() },
       });
       // A living one's lock is not for breaking.
-      await expect(lock(folder, { breakLock: true })).rejects.toThrow(LockError);
+      await expect(lock(folder, { breakLock: true })).rejects.toThrow(/It is alive, so its lock is not broken\. Wait/);
       expect(await fileState(folder).holder()).toMatchObject({
         liveness: 'alive',
         process: { pid: child.process.pid },
@@ -200,11 +223,10 @@ describe('E8 a locked folder', () => {
     { tags: ['slow'] },
     async () => {
       const folder = join(temporaryFolder(), 'state');
-      const dead = { ...(await nodeProcesses.self()), startedAt: '1' };
       const children = Array.from({ length: 4 }, () => forkChild('lockContender.ts', folder));
       for (const child of children) expect(await child.next()).toBe('ready');
       for (let round = 1; round <= rounds; round += 1) {
-        claimOf(folder, dead, `lock-export-${String(round)}`);
+        await deadClaim(folder, `lock-export-${String(round)}`);
         for (const child of children) child.tell('go');
         const outcomes = await Promise.all(children.map((child) => child.next()));
         expect(outcomes.filter((outcome) => outcome === 'owner')).toHaveLength(1);
@@ -216,26 +238,6 @@ describe('E8 a locked folder', () => {
     },
   );
 
-  test.runIf(process.platform === 'linux')(
-    'of a process that was killed, and that its parent has not asked after, is taken over',
-    async () => {
-      const folder = join(temporaryFolder(), 'state');
-      // The shell becomes `sleep`, which asks after no child: once that is so, this one stays a zombie.
-      const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
-      onTestFinished(() => void parent.kill('SIGKILL'));
-      const [said] = (await once(parent.stdout, 'data')) as [Buffer];
-      const pid = Number(said.toString());
-      await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n');
-      process.kill(pid, 'SIGKILL');
-      await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /);
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-      claimOf(folder, { ...(await nodeProcesses.self()), pid, startedAt: fields[19]! });
-      await (
-        await lock(folder)
-      )();
-    },
-  );
-
   test('of another thread is taken over only when that has ended, however it did', { tags: ['slow'] }, async () => {
     const folder = join(temporaryFolder(), 'state');
     for (const end of ['released', 'terminated'] as const) {
@@ -244,7 +246,7 @@ describe('E8 a locked folder', () => {
       expect(await once(thread, 'message')).toEqual(['owner']);
       for (const breakLock of [false, true])
         await expect(lock(folder, { breakLock })).rejects.toThrow(
-          `${folder} is in use by this process: by another thread, or by another copy of Sluice`,
+          `That is the name of this process, too: it is another of its threads, another copy of Sluice in it`,
         );
       expect(await fileState(folder).holder()).toMatchObject({ liveness: 'alive', process: { pid: process.pid } });
       const gone = once(thread, 'exit');
@@ -270,7 +272,7 @@ describe('E8 a locked folder', () => {
       for (const fileStateOf of [other?.fileState, fileState])
         await expect(fileStateOf?.(folder).lock(never, use)).rejects.toMatchObject({
           code: 'lock',
-          message: expect.stringMatching(/another copy of Sluice, .* restart the process: nothing was changed\.$/),
+          message: expect.stringMatching(/another copy of Sluice in it, .* or stop it: nothing was changed\.$/),
         });
       await release?.();
       await (
@@ -295,7 +297,7 @@ describe('E8 a locked folder', () => {
   test('that could not be claimed is not left behind', async () => {
     const folder = join(temporaryFolder(), 'state');
     const full: FileSystem = {
-      ...nodeFileSystem,
+      ...unknownVolume,
       open: async (path, mode) => ({ ...(await nodeFileSystem.open(path, mode)), write: () => Promise.resolve(0) }),
     };
     await expect(lock(folder, { fileSystem: full })).rejects.toThrow(SinkError);
@@ -310,41 +312,36 @@ describe('E8 a locked folder', () => {
     await expect(name === 'checkpoint' ? state.load(name) : state.lock(never)).rejects.toThrow(/not a regular file/);
   });
 
-  test('of our own process number with another start time is a dead one’s', async () => {
+  test.each(['somewhere else', null])(
+    'from another place (%s) is refused, unless the lock is broken',
+    async (place) => {
+      const folder = join(temporaryFolder(), 'state');
+      claimOf(folder, JSON.stringify({ place, socket: 'nobody' }));
+      await expect(lock(folder)).rejects.toThrow(
+        /whether that process still runs\. If it does not, take the lock with breakLock, or keep the state in a database/,
+      );
+      expect(readdirSync(folder)).toEqual(['lock-export-0']);
+      await (
+        await lock(folder, { breakLock: true })
+      )();
+      expect(existsSync(folder)).toBe(false);
+    },
+  );
+
+  test('by a socket on a file system that another machine may have, too, is refused unless it is broken', async () => {
     const folder = join(temporaryFolder(), 'state');
-    claimOf(folder, { ...(await nodeProcesses.self()), startedAt: '12345' });
+    await deadClaim(folder, 'lock-export-0');
+    const fileSystem: FileSystem = {
+      ...nodeFileSystem,
+      volume: () => Promise.resolve({ id: '1', kind: 'network' }),
+    };
+    await expect(lock(folder, { fileSystem, trustFileSystem: true })).rejects.toThrow(/with breakLock/);
     await (
-      await lock(folder)
+      await lock(folder, { fileSystem, trustFileSystem: true, breakLock: true })
     )();
-    expect(existsSync(folder)).toBe(false);
   });
 
-  test('of before the machine was started is a dead one’s', async () => {
-    const folder = join(temporaryFolder(), 'state');
-    claimOf(folder, { ...(await nodeProcesses.self()), boot: 'another' });
-    await (
-      await lock(folder)
-    )();
-    expect(existsSync(folder)).toBe(false);
-  });
-
-  test.each([
-    ['from another host', { host: 'elsewhere' }],
-    ['from another machine of the same name', { machine: 'f00d' }],
-    ['from another container', { space: 'pid:[1]' }],
-    ['of a process whose start is not known', { startedAt: '' }],
-  ])('%s is refused, unless the lock is broken', async (_, difference) => {
-    const folder = join(temporaryFolder(), 'state');
-    claimOf(folder, { ...(await nodeProcesses.self()), ...difference });
-    await expect(lock(folder)).rejects.toThrow(/whether that process still runs.*with breakLock: nothing was changed/);
-    expect(readdirSync(folder)).toEqual(['lock-export-0']);
-    await (
-      await lock(folder, { breakLock: true })
-    )();
-    expect(existsSync(folder)).toBe(false);
-  });
-
-  test.each(['', '{', '{}', 'null', '{"pid":1}'])(
+  test.each(['', '{', '{}', 'null', '{"place":1,"socket":"x"}'])(
     'by a claim that can not be read (%j) is refused, too',
     async (text) => {
       const folder = join(temporaryFolder(), 'state');
@@ -373,13 +370,98 @@ describe('E8 a locked folder', () => {
   test('is cleared of what was being written when somebody was killed', async () => {
     const folder = join(temporaryFolder(), 'state');
     mkdirSync(folder);
-    for (const name of ['checkpoint', 'lock-export-1', 'spool.log'])
+    await deadClaim(folder, temporaryName('lock-export', crypto.randomUUID()));
+    for (const name of ['checkpoint', 'lock-export', 'spool.log'])
       writeFileSync(join(folder, temporaryName(name, crypto.randomUUID())), '{');
     await (
       await lock(folder)
     )();
     expect(existsSync(folder)).toBe(false);
   });
+});
+
+describe('E8 a claim', () => {
+  test('is not in a copy of its folder, and is renamed with it', { tags: ['slow'] }, async () => {
+    const folder = join(temporaryFolder(), 'state');
+    const release = await lock(folder);
+    execFileSync('cp', ['-a', folder, `${folder}.copy`]);
+    await (
+      await lock(`${folder}.copy`)
+    )();
+    renameSync(folder, `${folder}.renamed`);
+    await expect(other(`${folder}.renamed`)).resolves.toContain('is in use by process');
+    await release();
+    await expect(other(`${folder}.renamed`)).resolves.toBe('owner');
+  });
+
+  test('has a path of any length', { tags: ['slow'] }, async () => {
+    const folder = join(temporaryFolder(), 'é'.repeat(100), 'state');
+    mkdirSync(join(folder, '..'));
+    const release = await lock(folder);
+    expect(lstatSync(join(folder, readdirSync(folder)[0]!)).isSocket()).toBe(true);
+    expect(await other(folder)).toContain('is in use by process');
+    await release();
+    expect(await other(folder)).toBe('owner');
+  });
+
+  test('has a path of any length where there is no /proc', async () => {
+    const folder = join(temporaryFolder(), 'f'.repeat(100));
+    mkdirSync(folder);
+    const path = join(folder, 'socket');
+    const server = await withSocketPath(path, listenAt, 'darwin');
+    expect(await withSocketPath(path, tryConnect, 'darwin')).toBe('accepted');
+    expect(await withSocketPath(path, tryConnect)).toBe('accepted');
+    renameSync(path, `${path}.renamed`);
+    await closeServer(server);
+    expect(await withSocketPath(`${path}.renamed`, tryConnect, 'darwin')).toBe('ECONNREFUSED');
+    expect(await withSocketPath(path, tryConnect, 'darwin')).toBe('ENOENT');
+  });
+
+  test('of a process that is stopped is alive, however many ask', { tags: ['slow'] }, async () => {
+    const folder = join(temporaryFolder(), 'state');
+    const child = await holder(folder);
+    child.process.kill('SIGSTOP');
+    const [name = ''] = readdirSync(folder);
+    const answers = new Set<string>();
+    // As many are accepted by the kernel.
+    for (let nth = 0; nth <= 520; nth += 1) answers.add(await tryConnect(join(folder, name)));
+    expect(answers).toEqual(new Set(['accepted', 'EAGAIN']));
+    expect(await fileState(folder).holder()).toMatchObject({ liveness: 'alive' });
+    await child.kill();
+    expect(await fileState(folder).holder()).toBeUndefined();
+  });
+
+  test('that is a file is judged by processes of its machine', { tags: ['slow'] }, async () => {
+    const folder = join(temporaryFolder(), 'state');
+    const child = await holder(folder, 'other');
+    expect(lstatSync(join(folder, readdirSync(folder)[0]!)).isFile()).toBe(true);
+    for (const options of [{}, { fileSystem: unknownVolume }])
+      await expect(lock(folder, options)).rejects.toThrow(
+        `is in use by process ${String(child.process.pid)} on ${hostname().slice(0, 24)}.`,
+      );
+    await child.kill();
+    await (
+      await lock(folder)
+    )();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test.runIf(process.getuid?.() === 0)(
+    'of another user may be alive, or is known to be, until its process ends',
+    { tags: ['slow'] },
+    async () => {
+      const folder = join(temporaryFolder(), 'state');
+      const child = await holder(folder);
+      chmodSync(folder, 0o777);
+      const path = join(folder, readdirSync(folder)[0]!);
+      chmodSync(path, 0o755);
+      expect(asNobody(path)).toBe('EACCES');
+      chmodSync(path, 0o777);
+      expect(asNobody(path)).toBe('accepted');
+      await child.kill();
+      expect(asNobody(path)).toBe('ECONNREFUSED');
+    },
+  );
 });
 
 test('E8 a folder that is taken away while it is made is made again', { tags: ['slow'] }, async () => {
@@ -392,3 +474,30 @@ test('E8 a folder that is taken away while it is made is made again', { tags: ['
   over.abort();
   await taking;
 });
+
+/** A process that holds a folder. */
+async function holder(folder: string, ...kind: string[]): Promise<Child> {
+  const child = forkChild('lockContender.ts', folder, ...kind);
+  await child.next();
+  child.tell('go');
+  expect(await child.next()).toBe('owner');
+  return child;
+}
+
+/** What comes of it if another process locks a folder and is killed. */
+async function other(folder: string): Promise<string> {
+  const child = forkChild('lockContender.ts', folder);
+  await child.next();
+  child.tell('go');
+  const outcome = await child.next();
+  await child.kill();
+  return outcome;
+}
+
+/** What another user of the machine gets who connects to a socket. */
+function asNobody(path: string): string {
+  const script = `process.chdir(process.argv[1]); process.setgroups([]); process.setgid(65534); process.setuid(65534);
+    require('net').connect(process.argv[2]).on('connect', () => done('accepted')).on('error', ({ code }) => done(code));
+    const done = (said) => { process.stdout.write(said); process.exit(); };`;
+  return execFileSync(process.execPath, ['-e', script, dirname(path), basename(path)], { encoding: 'utf8' });
+}

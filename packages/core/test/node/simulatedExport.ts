@@ -4,7 +4,9 @@ import { fileSink, fileState, type FileTarget } from '../../src/node/index.js';
 import { partitionsOf, type OnFetch } from './partitionRows.js';
 import type { SimulatedDisk } from './simulatedDisk.js';
 import { textFormat } from './textRows.js';
-import type { Liveness, Processes } from '../../src/node/processIdentity.js';
+import type { Claims } from '../../src/node/claims.js';
+import { readWhole } from '../../src/node/files/readFile.js';
+import { writeWhole } from '../../src/node/files/wholeFile.js';
 
 /** What is exported, and how. */
 export interface Scenario
@@ -20,7 +22,7 @@ export const target = '/data/rows';
 /** Runs an export on a simulated disk, as a process of its own: whatever was there before it is dead. */
 export function runOn(disk: SimulatedDisk, scenario: Scenario, onFetch?: OnFetch): Promise<ExportReport> {
   const { partitions, ifExists = 'fail', gzip = false, stateFolder = `${target}.sluice`, ...options } = scenario;
-  const state = fileState(stateFolder, { fileSystem: disk, processes: newProcess() });
+  const state = fileState(stateFolder, { fileSystem: disk, claims: newProcess() });
   const sink = fileSink(textFormat, { path: target, fileSystem: disk, ifExists, gzip });
   return exportTo(partitionsOf(partitions, onFetch), sink, { commitEvery: 1, ...options, state }).run();
 }
@@ -33,13 +35,24 @@ export function textOn(disk: SimulatedDisk): string | undefined {
 }
 
 /** A process that nobody has seen before: all others are dead. */
-export function newProcess(): Processes {
-  const startedAt = crypto.randomUUID();
-  const identity = { host: 'here', machine: '', boot: '', space: '', pid: 1, startedAt };
+export function newProcess(): Claims {
+  const held = new Set<string>();
+  return simulatedClaims(held, (text) => held.has(text));
+}
+
+/** Claims as files of a simulated disk. @param held has the texts of those that the process holds. */
+export function simulatedClaims(held: Set<string>, isHeld: (text: string) => boolean): Claims {
   return {
-    claims: new Map(),
-    hasOpen: () => Promise.resolve(false),
-    self: () => Promise.resolve(identity),
-    livenessOf: (other) => Promise.resolve<Liveness>(other.startedAt === startedAt ? 'self' : 'dead'),
+    self: '1-here',
+    own: new Map(),
+    async make(path, fileSystem) {
+      held.add(path);
+      await writeWhole(fileSystem, path, [Buffer.from(path)]);
+      return { isSocket: true, release: () => Promise.resolve(void held.delete(path)) };
+    },
+    async judge(path, fileSystem) {
+      const text = await readWhole(fileSystem, path);
+      return text && (isHeld(text.toString()) ? 'alive' : 'dead');
+    },
   };
 }

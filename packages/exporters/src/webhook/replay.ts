@@ -62,7 +62,7 @@ export async function replay(path: string, options: WebhookReplayOptions): Promi
     trustFileSystem: true,
     onWarning: true,
     fileSystem: true,
-    processes: true,
+    claims: true,
     deliveries: true,
     signal: true,
     onProgress: true,
@@ -84,7 +84,7 @@ export async function replay(path: string, options: WebhookReplayOptions): Promi
  */
 export async function replayDeadLetters(path: string, send: Send, options: ReplayOptions = {}): Promise<ReplayCounts> {
   const { deliveries = 1, signal = new AbortController().signal, fileSystem = nodeFileSystem } = options;
-  const { newId, breakLock, trustFileSystem, onWarning, processes, clock } = options;
+  const { newId, breakLock, trustFileSystem, onWarning, claims, clock } = options;
   checkCount('deliveries', deliveries);
   await checkDeadLetterFile(path, fileSystem);
   signal.throwIfAborted();
@@ -93,7 +93,7 @@ export async function replayDeadLetters(path: string, send: Send, options: Repla
   const kindOf = (name: string): ReturnType<FileSystem['kind']> => withPath(fileSystem.kind(name), name, 'inspected');
   // A replay that is killed at its end can leave the folder without the file.
   if ((await kindOf(target)) === 'absent' && (await kindOf(folder)) === 'absent') throw noLetters(target);
-  const lock = { newId, breakLock, trustFileSystem, onWarning, fileSystem, processes, clock };
+  const lock = { newId, breakLock, trustFileSystem, onWarning, fileSystem, claims, clock };
   const release = await lockLetters(folder, lock, signal);
   try {
     const journal = await DeadLetterJournal.open(fileSystem, folder);

@@ -22,7 +22,7 @@ interface Memory {
 
 /** Goes on at its position, files letters, and commits behind every second one. */
 async function run(disk: SimulatedDisk, memory: Memory, letters: readonly number[]): Promise<void> {
-  const options = { fileSystem: disk, processes: newProcess(), ...(memory.position && { position: memory.position }) };
+  const options = { fileSystem: disk, claims: newProcess(), ...(memory.position && { position: memory.position }) };
   // From here on what was not committed may be taken back.
   memory.filed = [...memory.committed];
   const file = await openLetters(path, options);

@@ -29,7 +29,7 @@ class Endpoint {
   replay(disk: SimulatedDisk, deliveries: number): Promise<ReplayCounts> {
     return replayDeadLetters(path, {
       fileSystem: disk,
-      processes: newProcess(),
+      claims: newProcess(),
       deliveries,
       send: async ({ id, body }) => {
         expect(body).toBe(JSON.stringify(letters.find((letter) => letter.id === id)?.record));
@@ -157,7 +157,7 @@ test('W9 a replay is cut at any call, and then an export writes to the same file
       const after = disk.restart(mode);
       if (!isNew(after)) continue;
       const known = after.bytes(path) ? await idsIn(path, after) : [];
-      await fileLetters(path, [letterOf(6)], { fileSystem: after, processes: newProcess() });
+      await fileLetters(path, [letterOf(6)], { fileSystem: after, claims: newProcess() });
       for (const machine of [after, after.restart('dropped')])
         expect(await idsIn(path, machine)).toEqual([...known, 'record-6']);
     }

@@ -1,4 +1,5 @@
 import { createClient, SluiceError } from '@sluice/core';
+import { locksEndWithProcess } from '@sluice/core/node';
 import type { Invocation } from '../../config/config.js';
 import type { Environment, Variables } from '../../environment/environment.js';
 import { UsageError } from '../../errors/errors.js';
@@ -75,6 +76,22 @@ function readOrigin(address: string): string | undefined {
   if (!URL.canParse(address)) return undefined;
   const { protocol, host } = new URL(address);
   return host !== '' && /^https?:$/.test(protocol) ? `${protocol}//${host}` : undefined;
+}
+
+/** What becomes of the lock of a run that is killed, with its state in a folder. */
+export async function locksFinding(folder: string): Promise<Finding> {
+  try {
+    return (await locksEndWithProcess(folder))
+      ? finding('ok', 'locks', 'end with their process in this folder: what was killed is resumed by the same command')
+      : finding(
+          'warn',
+          'locks',
+          'are files in this folder, since it is not on a local file system that takes sockets: on another machine or in another container, what was killed needs --break-lock once. Keep the state on a local disk, or in PostgreSQL with --state postgres://user@host/db',
+        );
+  } catch (error) {
+    if (!SluiceError.is(error)) throw error;
+    return finding('warn', 'locks', error.message);
+  }
 }
 
 /** What the plugins of a configuration provide. */

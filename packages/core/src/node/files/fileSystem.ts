@@ -37,8 +37,11 @@ export interface FileRights {
 export interface Volume {
   /** Equal for paths on the same file system. */
   readonly id: string;
-  /** `memory` is lost with the machine's power. A `network` may report writes that are not durable. */
-  readonly kind: 'disk' | 'memory' | 'network';
+  /**
+   * A `disk` and `memory` are of this machine alone; `memory` is lost with its power. A `network` may report writes that
+   * are not durable. `other`: nothing is known of it.
+   */
+  readonly kind: 'disk' | 'memory' | 'network' | 'other';
 }
 
 /** All disk operations of sinks and state. Tests can replace it. */
@@ -147,8 +150,7 @@ export const nodeFileSystem: FileSystem = {
   },
   async volume(path) {
     const [{ dev }, { type }] = await Promise.all([stat(path, { bigint: true }), statfs(path)]);
-    const kind = networkKinds.has(type) ? 'network' : memoryKinds.has(type) ? 'memory' : 'disk';
-    return { id: String(dev), kind };
+    return { id: String(dev), kind: volumeKinds.get(type) ?? 'other' };
   },
   async kind(path) {
     for (;;) {
@@ -200,8 +202,7 @@ export const nodeFileSystem: FileSystem = {
   },
 };
 
-/** As {@link FileSystem.identity} gives it. */
-export function identify({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
+function identify({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
   return `${dev}:${ino}`;
 }
 
@@ -215,27 +216,49 @@ export async function unlessAbsent<R>(call: Promise<R>): Promise<R | undefined> 
   }
 }
 
-/** Numbers of statfs(2) on Linux (see linux/magic.h). Elsewhere they mean other things, so the sets are empty. */
-const onLinux = (...kinds: number[]): ReadonlySet<number> => new Set(process.platform === 'linux' ? kinds : []);
+const are = (kind: Volume['kind'], ...numbers: number[]) => numbers.map((number) => [number, kind] as const);
 
-/** On another machine, or in a program: a sync may not make anything durable, and a lock may lock nobody out. */
-const networkKinds = onLinux(
-  0x6969, // NFS
-  0x517b, // SMB
-  0xfe534d42, // SMB 2
-  0xff534d42, // CIFS
-  0x01021997, // 9p
-  0x5346414f, // AFS
-  0x00c36400, // Ceph
-  0x0bd00bd0, // Lustre
-  0x73757245, // Coda
-  0x786f4256, // VirtualBox shared folders
-  0x65735546, // FUSE: sshfs and its like, and the shared folders of Docker Desktop
-  0x47504653, // GPFS
-);
-
-/** Lost when the machine stops. */
-const memoryKinds = onLinux(
-  0x01021994, // tmpfs
-  0x858458f6, // ramfs
+/** Numbers of statfs(2): see linux/magic.h. Those of Windows say nothing. */
+const volumeKinds: ReadonlyMap<number, Volume['kind']> = new Map(
+  process.platform === 'darwin'
+    ? are('disk', 26) // APFS
+    : process.platform === 'linux'
+      ? [
+          ...are(
+            'disk',
+            0xef53, // ext2, ext3, ext4
+            0x58465342, // XFS
+            0x9123683e, // Btrfs
+            0x2fc12fc1, // ZFS
+            0xf2f52010, // F2FS
+            0xca451a4e, // bcachefs
+            0x52654973, // ReiserFS
+            0x3153464a, // JFS
+            0x3434, // NILFS
+            0x7366746e, // NTFS
+            0x794c7630, // overlayfs: what a container writes is on one of the others, and no other machine can have it
+          ),
+          ...are(
+            'memory',
+            0x01021994, // tmpfs
+            0x858458f6, // ramfs
+          ),
+          // On another machine, or in a program: a sync may not make anything durable, and a lock may lock nobody out.
+          ...are(
+            'network',
+            0x6969, // NFS
+            0x517b, // SMB
+            0xfe534d42, // SMB 2
+            0xff534d42, // CIFS
+            0x01021997, // 9p
+            0x5346414f, // AFS
+            0x00c36400, // Ceph
+            0x0bd00bd0, // Lustre
+            0x73757245, // Coda
+            0x786f4256, // VirtualBox shared folders
+            0x65735546, // FUSE: sshfs and its like, and the shared folders of Docker Desktop
+            0x47504653, // GPFS
+          ),
+        ]
+      : [],
 );

@@ -557,7 +557,7 @@ function logLike(log: StateLog, others: Partial<Pick<StateLog, 'append' | 'repla
 }
 
 function exportOn(disk: SimulatedDisk, forge: ChangingForge, name: string): Promise<ExportReport> {
-  const state = fileState('/data/state', { fileSystem: disk, processes: newProcess() });
+  const state = fileState('/data/state', { fileSystem: disk, claims: newProcess() });
   const lines = {
     name: 'lines',
     identity: null,

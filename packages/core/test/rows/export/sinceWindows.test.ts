@@ -486,7 +486,7 @@ describe('R7 windows', () => {
     const { now } = archive;
     const run = (disk: SimulatedDisk, later = 0): Promise<unknown> => {
       archive.now = now + later;
-      const state = fileState('/data/state', { fileSystem: disk, processes: newProcess() });
+      const state = fileState('/data/state', { fileSystem: disk, claims: newProcess() });
       const sink = fileSink(rowLines, { path: '/data/rows', fileSystem: disk });
       return exportTo(openRows(archive, opening), sink, {
         state,

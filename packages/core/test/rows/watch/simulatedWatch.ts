@@ -44,5 +44,5 @@ export async function acceptedOn(disk: SimulatedDisk): Promise<ReadonlyMap<strin
 }
 
 function stateOn(disk: SimulatedDisk): FileState {
-  return fileState(stateFolder, { fileSystem: disk, processes: newProcess() });
+  return fileState(stateFolder, { fileSystem: disk, claims: newProcess() });
 }

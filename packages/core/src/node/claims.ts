@@ -1,0 +1,172 @@
+import { lstat, readFile, readlink } from 'node:fs/promises';
+import type { Server } from 'node:net';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { newId } from '../identifiers.js';
+import { isRecord, parseJson } from '../values.js';
+import { withPath } from './files/diskFault.js';
+import { nodeFileSystem, unlessAbsent, type FileSystem } from './files/fileSystem.js';
+import { readWhole } from './files/readFile.js';
+import { temporaryName, writeWhole } from './files/wholeFile.js';
+import { closeServer, listenAt, tryConnect, withSocketPath } from './localSocket.js';
+
+/** Whether the process that made a claim holds it. `unknown`: nothing here can tell. */
+export type Liveness = 'alive' | 'dead' | 'unknown';
+
+/** A claim that this process holds. */
+export interface HeldClaim {
+  /** Whether any process that sees its folder can tell that it ended. */
+  readonly isSocket: boolean;
+  /** From now on it is dead. Its name stays. */
+  readonly release: () => Promise<void>;
+}
+
+/** A claim as its process knows it. */
+export interface OwnClaim {
+  /** Aborted once its holder is closing. */
+  readonly signal: AbortSignal;
+  /** Absent before the claim has its name. */
+  readonly held?: HeldClaim;
+}
+
+/**
+ * Claims on folders, which end with the process that made them, however it ends. Each is a name in a folder, which may be
+ * renamed. Tests can replace them.
+ */
+export interface Claims {
+  /** This process for people, as a part of a file's name: its number and host. */
+  readonly self: string;
+  /** The claims of this copy of the library in this thread, oldest first. */
+  readonly own: Map<string, OwnClaim>;
+  /** Makes a claim under a name that is free. */
+  make(path: string, fileSystem: FileSystem): Promise<HeldClaim>;
+  /** Judges a claim of any process; `undefined` if it is not there. */
+  judge(path: string, fileSystem: FileSystem): Promise<Liveness | undefined>;
+}
+
+/**
+ * The claims of this machine's kernel.
+ *
+ * On a local file system a claim is a socket at which its process listens. Whoever sees the folder, in whichever
+ * container, reaches the process through it, even one that is stopped; and nobody once the process has ended. Elsewhere,
+ * and where no socket can be made, it is a file that names a socket of this machine, so only processes here can judge it.
+ */
+export const nodeClaims: Claims = {
+  // A path of a socket is short.
+  self: `${process.pid}-${hostname()
+    .replace(/[^\w.-]/g, '_')
+    .slice(0, 24)}`,
+  own: new Map(),
+  async make(path, fileSystem) {
+    const made = (await isLocal(path, fileSystem)) ? await makeSocket(path) : undefined;
+    return made ?? makeFile(path, fileSystem);
+  },
+  judge: (path, fileSystem) => withPath(unlessAbsent(judge(path, fileSystem)), path, 'inspected'),
+};
+
+/**
+ * Whether locks in a folder end with their process, however it ends, for all who see the folder. Tries it, and leaves
+ * nothing there. Otherwise `breakLock` takes what a process left that ended elsewhere.
+ *
+ * @example await locksEndWithProcess('/data') // false on NFS
+ * @throws SinkError if the folder can't be written
+ */
+export async function locksEndWithProcess(folder: string, fileSystem: FileSystem = nodeFileSystem): Promise<boolean> {
+  const path = join(folder, temporaryName('lock', newId()));
+  const { isSocket, release } = await withPath(nodeClaims.make(path, fileSystem), folder, 'written');
+  await release();
+  await fileSystem.unlink(path);
+  return isSocket;
+}
+
+async function judge(path: string, fileSystem: FileSystem): Promise<Liveness | undefined> {
+  if (!(await lstat(path)).isSocket()) return judgeFile(path, fileSystem);
+  if (!(await isLocal(path, fileSystem))) return 'unknown';
+  const answer = await withSocketPath(path, tryConnect);
+  return answer === 'ENOENT' ? undefined : livenessOf(answer);
+}
+
+/** `EAGAIN` is a full queue: of a process that is stopped. Any other error, e.g. `EACCES`, leaves it its claim. */
+function livenessOf(answer: string): Liveness {
+  return answer === 'ECONNREFUSED' ? 'dead' : 'alive';
+}
+
+async function isLocal(path: string, fileSystem: FileSystem): Promise<boolean> {
+  const { kind } = await fileSystem.volume(dirname(path));
+  return kind === 'disk' || kind === 'memory';
+}
+
+/** `undefined` where no socket can be made, or reached. What else is wrong with the folder, its file will tell. */
+async function makeSocket(path: string): Promise<HeldClaim | undefined> {
+  try {
+    return await withSocketPath(path, async (short) => {
+      const server = await listenAt(short);
+      if ((await tryConnect(short)) === 'accepted') return held(server, true);
+      // Node removes it.
+      await closeServer(server);
+      return undefined;
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+function held(server: Server | undefined, isSocket: boolean): HeldClaim {
+  return { isSocket, release: async () => server && closeServer(server) };
+}
+
+/** What a claim that is a file says. */
+interface FileClaim {
+  /** Where `socket` is reached; `null`: nowhere. */
+  readonly place: string | null;
+  readonly socket: string;
+}
+
+async function makeFile(path: string, fileSystem: FileSystem): Promise<HeldClaim> {
+  const socket = basename(path);
+  const place = await findPlace();
+  const server = place === null ? undefined : await listenAt(nameSocket(socket)).catch(() => undefined);
+  const claim: FileClaim = { place: server ? place : null, socket };
+  try {
+    // Synced, so that a power cut leaves no empty claim.
+    await writeWhole(fileSystem, path, [Buffer.from(JSON.stringify(claim))]);
+    return held(server, false);
+  } catch (error) {
+    await held(server, false).release();
+    throw error;
+  }
+}
+
+async function judgeFile(path: string, fileSystem: FileSystem): Promise<Liveness | undefined> {
+  const bytes = await readWhole(fileSystem, path);
+  if (!bytes) return undefined;
+  const claim = parseJson(bytes.toString());
+  if (!isFileClaim(claim) || claim.place === null || claim.place !== (await findPlace())) return 'unknown';
+  const answer = await tryConnect(nameSocket(claim.socket));
+  // A pipe of Windows ends with its name.
+  return answer === 'ENOENT' ? 'dead' : livenessOf(answer);
+}
+
+function isFileClaim(value: unknown): value is FileClaim {
+  if (!isRecord(value) || typeof value['socket'] !== 'string') return false;
+  return typeof value['place'] === 'string' || value['place'] === null;
+}
+
+/** A socket without a file: an abstract one of Linux, a named pipe of Windows. */
+function nameSocket(name: string): string {
+  return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : `\0${name}`;
+}
+
+/** What the names of such sockets belong to: a start of a machine and a network namespace, or a host of Windows. */
+async function findPlace(): Promise<string | null> {
+  if (process.platform === 'win32') return hostname();
+  try {
+    const [boot, network] = await Promise.all([
+      readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
+      readlink('/proc/self/ns/net'),
+    ]);
+    return `${hostname()} ${boot.trim()} ${network}`;
+  } catch {
+    return null;
+  }
+}
