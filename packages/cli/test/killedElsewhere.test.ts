@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startReceiver, startSandbox, type Receiver, type Sandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { hasContainers, inContainer } from '../../../test/kit/container.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { folderWithSecret, forwardArgs, forwardTo, secret } from './forwarding.js';
 import { exportArgs } from './interruptedExport.js';
 import { binFor, type Running, type RunOptions, settingsFor, startShell } from './runSluice.js';
@@ -39,8 +40,8 @@ const jobs: Readonly<Record<string, Job>> = {
 };
 
 /** Starts `sluice` in a container. */
-function startInContainer(host: string, args: readonly string[], options: RunOptions): Running {
-  const line = inContainer(host, [process.execPath, binFor(options), ...args]);
+function startInContainer(host: string, args: readonly string[], options: RunOptions, before?: string): Running {
+  const line = inContainer(host, [process.execPath, binFor(options), ...args], before);
   return startShell(`exec ${line.map(quoteForShell).join(' ')}`, options);
 }
 
@@ -97,5 +98,24 @@ describe.runIf(hasContainers)('E8 in a container of its own,', { tags: ['slow'] 
       });
     signal(first, 'SIGCONT');
     expect((await first.ended).code).toBe(0);
+  });
+  test('an export that is killed where no socket can be made needs --break-lock, and says so', async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 5 });
+    const cwd = join(temporaryFolder(), 'a path that is too long for a socket'.repeat(4));
+    mkdirSync(cwd);
+    const options = { env: settingsFor(sandbox), cwd };
+    const args = exportArgs(sandbox, 'out.csv');
+    const hideProc = 'mount -t tmpfs none /proc &&';
+    const first = startInContainer('one', args, options, hideProc);
+    await sandbox.until(() => sandbox.counts.requests > 8);
+    signal(first, 'SIGKILL');
+    await first.ended;
+    expect(await startInContainer('one', args, options).ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /out\.csv\.sluice is locked by process 1 on one, and it is unknown whether that process still runs\. If it does not, take the lock with --break-lock, or keep the state in PostgreSQL/,
+      ),
+    });
+    expect(await startInContainer('one', [...args, '--break-lock'], options).ended).toMatchObject({ code: 0 });
   });
 });

@@ -173,7 +173,7 @@ const delivery = {
 const restart = flag('discard the state of an earlier run and start over', ofStateOnce);
 const sameProject = flag('resume with a new API key of the same project', ofStateOnce);
 const breakLock = flag(
-  'break the lock of a process that cannot be checked from here, e.g. in another container',
+  'break the lock of a process that cannot be checked from here, e.g. on another machine, by NFS',
   ofStateOnce,
 );
 const trustFilesystem = flag('allow the state on a network file system, at your own risk', ofState);

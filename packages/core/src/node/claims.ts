@@ -1,9 +1,9 @@
-import { lstat, readFile, readlink } from 'node:fs/promises';
-import type { Server } from 'node:net';
+import { constants } from 'node:fs';
+import { lstat, open, readFile, readlink, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { newId } from '../identifiers.js';
-import { isRecord, parseJson } from '../values.js';
+import { isRecord, parseJson, platformCode } from '../values.js';
 import { withPath } from './files/diskFault.js';
 import { nodeFileSystem, unlessAbsent, type FileSystem } from './files/fileSystem.js';
 import { readWhole } from './files/readFile.js';
@@ -15,8 +15,8 @@ export type Liveness = 'alive' | 'dead' | 'unknown';
 
 /** A claim that this process holds. */
 export interface HeldClaim {
-  /** Whether any process that sees its folder can tell that it ended. */
-  readonly isSocket: boolean;
+  /** Whether all who see its folder know once its process has ended. */
+  readonly endsForAll: boolean;
   /** From now on it is dead. Its name stays. */
   readonly release: () => Promise<void>;
 }
@@ -47,9 +47,10 @@ export interface Claims {
 /**
  * The claims of this machine's kernel.
  *
- * On a local file system a claim is a socket at which its process listens. Whoever sees the folder, in whichever
- * container, reaches the process through it, even one that is stopped; and nobody once the process has ended. Elsewhere,
- * and where no socket can be made, it is a file that names a socket of this machine, so only processes here can judge it.
+ * On a local file system of Linux a claim is a socket at which its process listens. Whoever sees the folder, in whichever
+ * container, reaches the process through it, even one that is stopped; and nobody once it has ended. On macOS, where the
+ * full queue of a process that is stopped refuses connections, it is an empty file that its process has locked. Elsewhere,
+ * and where neither can be made, it is a file that names a socket of this machine, so only processes here can judge it.
  */
 export const nodeClaims: Claims = {
   // A path of a socket is short.
@@ -58,7 +59,8 @@ export const nodeClaims: Claims = {
     .slice(0, 24)}`,
   own: new Map(),
   async make(path, fileSystem) {
-    const made = (await isLocal(path, fileSystem)) ? await makeSocket(path) : undefined;
+    const make = process.platform === 'darwin' ? makeLocked : makeSocket;
+    const made = (await isLocal(path, fileSystem)) ? await make(path) : undefined;
     return made ?? makeFile(path, fileSystem);
   },
   judge: (path, fileSystem) => withPath(unlessAbsent(judge(path, fileSystem)), path, 'inspected'),
@@ -73,16 +75,16 @@ export const nodeClaims: Claims = {
  */
 export async function locksEndWithProcess(folder: string, fileSystem: FileSystem = nodeFileSystem): Promise<boolean> {
   const path = join(folder, temporaryName('lock', newId()));
-  const { isSocket, release } = await withPath(nodeClaims.make(path, fileSystem), folder, 'written');
+  const { endsForAll, release } = await withPath(nodeClaims.make(path, fileSystem), folder, 'written');
   await release();
   await fileSystem.unlink(path);
-  return isSocket;
+  return endsForAll;
 }
 
 async function judge(path: string, fileSystem: FileSystem): Promise<Liveness | undefined> {
-  if (!(await lstat(path)).isSocket()) return judgeFile(path, fileSystem);
+  if (!(await lstat(path)).isSocket()) return (await judgeLocked(path, fileSystem)) ?? judgeFile(path, fileSystem);
   if (!(await isLocal(path, fileSystem))) return 'unknown';
-  const answer = await withSocketPath(path, tryConnect);
+  const answer = await withSocketPath(path, tryConnect).catch((error: unknown) => platformCode(error) ?? '');
   return answer === 'ENOENT' ? undefined : livenessOf(answer);
 }
 
@@ -96,23 +98,58 @@ async function isLocal(path: string, fileSystem: FileSystem): Promise<boolean> {
   return kind === 'disk' || kind === 'memory';
 }
 
-/** `undefined` where no socket can be made, or reached. What else is wrong with the folder, its file will tell. */
+/** `undefined` where no socket can be made, or reached. @throws `ENOENT` if its folder was removed just now */
 async function makeSocket(path: string): Promise<HeldClaim | undefined> {
   try {
     return await withSocketPath(path, async (short) => {
       const server = await listenAt(short);
-      if ((await tryConnect(short)) === 'accepted') return held(server, true);
+      if ((await tryConnect(short)) === 'accepted') return { endsForAll: true, release: () => closeServer(server) };
       // Node removes it.
       await closeServer(server);
       return undefined;
     });
-  } catch {
+  } catch (error) {
+    if (platformCode(error) === 'ENOENT') throw error;
     return undefined;
   }
 }
 
-function held(server: Server | undefined, isSocket: boolean): HeldClaim {
-  return { isSocket, release: async () => server && closeServer(server) };
+/** What open(2) of macOS takes besides: it locks the file until that is closed, or fails with `EAGAIN`. */
+const openLocks = { shared: 0x10, exclusive: 0x20 } as const;
+
+/** `undefined` where a lock can't be had, or keeps nobody out. */
+async function makeLocked(path: string): Promise<HeldClaim | undefined> {
+  const { O_CREAT, O_EXCL, O_RDWR, O_NONBLOCK } = constants;
+  try {
+    const file = await open(path, O_CREAT | O_EXCL | O_RDWR | O_NONBLOCK | openLocks.exclusive, 0o600);
+    if ((await tryLock(path)) === 'EAGAIN') return { endsForAll: true, release: () => file.close() };
+    await file.close();
+  } catch {
+    // Its file will tell.
+  }
+  await unlink(path).catch(() => undefined);
+  return undefined;
+}
+
+/** `undefined` for a claim of another kind. */
+async function judgeLocked(path: string, fileSystem: FileSystem): Promise<Liveness | undefined> {
+  if (process.platform !== 'darwin' || !(await isLocal(path, fileSystem))) return undefined;
+  const found = await tryLock(path);
+  if (found === 'EAGAIN') return 'alive';
+  return found === 0 ? 'dead' : undefined;
+}
+
+/** The size of a file that nobody has locked; else the code of the error. */
+async function tryLock(path: string): Promise<number | string | undefined> {
+  try {
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | openLocks.shared);
+    return await file
+      .stat()
+      .finally(() => file.close())
+      .then(({ size }) => size);
+  } catch (error) {
+    return platformCode(error);
+  }
 }
 
 /** What a claim that is a file says. */
@@ -126,13 +163,14 @@ async function makeFile(path: string, fileSystem: FileSystem): Promise<HeldClaim
   const socket = basename(path);
   const place = await findPlace();
   const server = place === null ? undefined : await listenAt(nameSocket(socket)).catch(() => undefined);
+  const release = async (): Promise<void> => server && closeServer(server);
   const claim: FileClaim = { place: server ? place : null, socket };
   try {
     // Synced, so that a power cut leaves no empty claim.
     await writeWhole(fileSystem, path, [Buffer.from(JSON.stringify(claim))]);
-    return held(server, false);
+    return { endsForAll: false, release };
   } catch (error) {
-    await held(server, false).release();
+    await release();
     throw error;
   }
 }

@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { mkdtemp, open, rm, symlink } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { createServer, connect, type Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { platformCode } from '../values.js';
@@ -40,31 +40,22 @@ export function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-/** The longest path of a socket, in bytes: `sun_path` of unix(7), and of BSD. */
-const maxPath = { linux: 107, other: 103 } as const;
+/** Bytes of `sun_path`, see unix(7). */
+const maxPath = 107;
 
-/** Calls `use` with a path of a socket that the system takes: a path that is too long is replaced by another way to it. */
-export async function withSocketPath<R>(
-  path: string,
-  use: (path: string) => Promise<R>,
-  platform: NodeJS.Platform = process.platform,
-): Promise<R> {
-  const isLinux = platform === 'linux';
-  if (Buffer.byteLength(path) <= maxPath[isLinux ? 'linux' : 'other']) return use(path);
-  const [folder, name] = [dirname(path), basename(path)];
-  if (isLinux) {
-    const opened = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
-    try {
-      return await use(`/proc/self/fd/${opened.fd}/${name}`);
-    } finally {
-      await opened.close();
-    }
-  }
-  const made = await mkdtemp('/tmp/sluice-');
+/**
+ * Calls `use` with a path of a socket that Linux takes: one that is too long begins at its folder's descriptor.
+ *
+ * @throws `ENOTSUP` for one that is too long if there is no /proc; `ENOENT` without its folder
+ */
+export async function withSocketPath<R>(path: string, use: (path: string) => Promise<R>): Promise<R> {
+  if (Buffer.byteLength(path) <= maxPath) return use(path);
+  const folder = await open(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY);
   try {
-    await symlink(folder, join(made, 'f'));
-    return await use(join(made, 'f', name));
+    const short = `/proc/self/fd/${folder.fd}`;
+    if (!existsSync(short)) throw Object.assign(new Error(`ENOTSUP: ${path} is too long`), { code: 'ENOTSUP' });
+    return await use(join(short, basename(path)));
   } finally {
-    await rm(made, { recursive: true, force: true });
+    await folder.close();
   }
 }

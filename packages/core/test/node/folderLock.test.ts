@@ -18,12 +18,18 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { bundled } from '../../../../scripts/bundled.js';
 import { casesOf } from '../../../../scripts/testEffort.js';
 import { LockError, SinkError } from '../../src/index.js';
-import { fileState, nodeFileSystem, type FileStateOptions, type FileSystem } from '../../src/node/index.js';
+import {
+  fileState,
+  locksEndWithProcess,
+  nodeFileSystem,
+  type FileStateOptions,
+  type FileSystem,
+} from '../../src/node/index.js';
 import { temporaryName } from '../../src/node/files/wholeFile.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
 import { forkChild, type Child } from './forkChild.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import { closeServer, listenAt, tryConnect, withSocketPath } from '../../src/node/localSocket.js';
+import { closeServer, listenAt, tryConnect } from '../../src/node/localSocket.js';
 
 type CopyOfLibrary = Pick<typeof import('../../src/node/index.js'), 'fileState'>;
 
@@ -404,19 +410,6 @@ describe('E8 a claim', () => {
     expect(await other(folder)).toBe('owner');
   });
 
-  test('has a path of any length where there is no /proc', async () => {
-    const folder = join(temporaryFolder(), 'f'.repeat(100));
-    mkdirSync(folder);
-    const path = join(folder, 'socket');
-    const server = await withSocketPath(path, listenAt, 'darwin');
-    expect(await withSocketPath(path, tryConnect, 'darwin')).toBe('accepted');
-    expect(await withSocketPath(path, tryConnect)).toBe('accepted');
-    renameSync(path, `${path}.renamed`);
-    await closeServer(server);
-    expect(await withSocketPath(`${path}.renamed`, tryConnect, 'darwin')).toBe('ECONNREFUSED');
-    expect(await withSocketPath(path, tryConnect, 'darwin')).toBe('ENOENT');
-  });
-
   test('of a process that is stopped is alive, however many ask', { tags: ['slow'] }, async () => {
     const folder = join(temporaryFolder(), 'state');
     const child = await holder(folder);
@@ -444,6 +437,14 @@ describe('E8 a claim', () => {
       await lock(folder)
     )();
     expect(existsSync(folder)).toBe(false);
+  });
+
+  test('ends with its process for all where it is a socket', async () => {
+    const folder = temporaryFolder();
+    expect(await locksEndWithProcess(folder)).toBe(true);
+    expect(await locksEndWithProcess(folder, unknownVolume)).toBe(false);
+    expect(readdirSync(folder)).toEqual([]);
+    await expect(locksEndWithProcess(join(folder, 'none'))).rejects.toThrow(SinkError);
   });
 
   test.runIf(process.getuid?.() === 0)(

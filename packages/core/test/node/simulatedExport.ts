@@ -48,7 +48,7 @@ export function simulatedClaims(held: Set<string>, isHeld: (text: string) => boo
     async make(path, fileSystem) {
       held.add(path);
       await writeWhole(fileSystem, path, [Buffer.from(path)]);
-      return { isSocket: true, release: () => Promise.resolve(void held.delete(path)) };
+      return { endsForAll: true, release: () => Promise.resolve(void held.delete(path)) };
     },
     async judge(path, fileSystem) {
       const text = await readWhole(fileSystem, path);
