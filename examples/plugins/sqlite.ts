@@ -17,8 +17,10 @@ export const sqliteRows = (path: string): Sink<object> => {
       const release = await fileState(`${path}.lock`).lock(signal); // no other process writes
       return async () => (db.close(), release());
     },
-    read: async (list) =>
-      run('SELECT record FROM saved WHERE list = ? ORDER BY rowid', list).map((row) => JSON.parse(String(row.record))),
+    async *read(list) {
+      const select = 'SELECT record FROM saved WHERE list = ? ORDER BY rowid';
+      for (const { record } of run(select, list)) yield JSON.parse(String(record));
+    },
     write: async (list, records, { isReplaced }) => {
       run('BEGIN IMMEDIATE');
       try {

@@ -110,7 +110,9 @@ const storeIn = (path: string) => {
   const read = (): Record<string, object[]> => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {});
   return recordState({
     open: async () => async () => undefined,
-    read: async (list) => read()[list] ?? [],
+    async *read(list) {
+      yield* read()[list] ?? [];
+    },
     write: async (list, records, { isReplaced }) => {
       const lists = read();
       lists[list] = [...(isReplaced ? [] : (lists[list] ?? [])), ...records];

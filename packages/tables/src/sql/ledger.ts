@@ -1,25 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { CheckpointError, ConfigError, LockError, SluiceError, type Sink, type StateStore } from '@sluice/core';
+import { LockError, type Sink, type StateStore } from '@sluice/core';
 import { recordState, type Release, type StateLog } from '@sluice/core/kit';
 import {
   besideTable,
-  ConnectionLost,
   countRows,
   foldTableName,
   hasRows,
-  readInteger,
   quoteTable,
   type Database,
   type Session,
   type TableHolder,
   type TableName,
 } from './database.js';
-import { asciiJson } from './sqlValue.js';
+import { Fence, fencedLists } from './fence.js';
+import { RecordTable } from './recordTable.js';
 import type { TableMode } from './tableShape.js';
 import { TableConnection } from './tableConnection.js';
-
-/** The name of the row that each transaction of a run changes first. */
-const control = '';
 
 /** The record of what was published last. */
 export const published = 'published';
@@ -61,13 +57,7 @@ export interface Joined {
   readonly settled: () => void;
 }
 
-/**
- * The records of a table's exports, in the database of the table.
- *
- * Each transaction increments the run's sequence first, where run and sequence are those that it knows. If another run
- * took over, none matches, and this one ends. After a lost connection the sequence tells whether the transaction was
- * committed, so nothing is written twice.
- */
+/** The records of a table's exports, in the database of the table. A fence ends a run when another one takes over. */
 export class Ledger implements TableState {
   readonly #database: Database;
   readonly #connection: TableConnection;
@@ -79,27 +69,21 @@ export class Ledger implements TableState {
   lacksRows: ((session: Session) => Promise<boolean>) | undefined;
   /** The mark that was asked for last was such a one. */
   hasLostMark = false;
+  readonly #fence: Fence;
   /** Who holds the lock, and the logs. */
-  readonly #state = recordState({
-    open: (...holder) => this.#begin(...holder),
-    read: (list) => this.read((session) => this.#records(session, list, this.table)),
-    write: (list, records, { isReplaced }) =>
-      this.commit(async (session) => {
-        if (isReplaced) await this.#delete(session, list);
-        for (const record of records) await this.#append(session, list, record);
-      }),
-  });
+  readonly #state: StateStore;
   #isOpen = false;
-  /** Its run and number. The first one of a run takes the ledger over from any other. */
-  #token = '';
-  #sequence = 0;
-  /** Why the last COMMIT failed. If the connection was lost for good meanwhile, it may have been done. */
-  #failure: { readonly error: unknown } | undefined;
 
   constructor(database: Database, table: string, connection = new TableConnection(database, table)) {
     this.#database = database;
     this.#connection = connection;
     this.#target = foldTableName(table, database);
+    const records = (): RecordTable => this.#records;
+    this.#fence = new Fence({ connection, records, takenOver: () => takenOver(this.table.given) });
+    this.#state = recordState({
+      open: (...holder) => this.#begin(...holder),
+      ...fencedLists(this.#fence, records, (work) => this.read((session) => work(session, this.#records))),
+    });
   }
 
   /** The table of the rows. */
@@ -107,14 +91,14 @@ export class Ledger implements TableState {
     return this.#connection.table;
   }
 
-  /** The table of checkpoints as SQL has it. */
-  get #ledger(): string {
-    return quoteTable(this.#ledgerOf(this.table), this.#database);
+  get #records(): RecordTable {
+    return this.#recordsOf(this.table);
   }
 
   /** In the schema of the rows: a user may have rights in no other one. */
-  #ledgerOf({ full }: TableName): string {
-    return besideTable(full, '_sluice', this.#database);
+  #recordsOf({ full }: TableName): RecordTable {
+    const database = this.#database;
+    return new RecordTable({ database, table: besideTable(full, '_sluice', database), target: this.#target });
   }
 
   /** Connects, and takes the table over. An export and a watch share the connection; exports wait for each other. */
@@ -142,25 +126,17 @@ export class Ledger implements TableState {
     const list = recordName(name);
     if (!this.#isOpen)
       return this.#connection.look(async (session, table) => {
-        if (!(await this.#isThere(session, this.#ledgerOf(table)))) return undefined;
+        const records = this.#recordsOf(table);
+        if (!(await records.isThere(session))) return undefined;
         // What a mark is without its rows is for nobody to read.
-        return (await this.#records(session, list, table))[0] ?? undefined;
+        return (await records.first(session, list)) ?? undefined;
       });
     return this.read(async (session) => {
-      const [record] = await this.#records(session, list, this.table);
+      const record = await this.#records.first(session, list);
       if (!name.startsWith(mark)) return record;
       this.hasLostMark = record === null || (record !== undefined && (await this.lacksRows?.(session)) === true);
       return this.hasLostMark ? undefined : record;
     });
-  }
-
-  async #records(session: Session, list: string, table: TableName): Promise<readonly unknown[]> {
-    const found = await session.rows(
-      `SELECT record FROM ${quoteTable(this.#ledgerOf(table), this.#database)} WHERE target = ? AND name = ? ORDER BY nth`,
-      this.#target,
-      list,
-    );
-    return found.map(({ record }) => decodeRecord(record, list));
   }
 
   async look(): Promise<TableLook> {
@@ -191,7 +167,7 @@ export class Ledger implements TableState {
   }
 
   remove(name: string): Promise<void> {
-    return this.commit((session) => this.#delete(session, recordName(name)));
+    return this.commit((session) => this.#records.remove(session, recordName(name)));
   }
 
   log(name: string): StateLog {
@@ -200,8 +176,8 @@ export class Ledger implements TableState {
 
   /** Replaces a record, as a part of a transaction. */
   async put(session: Session, name: string, record: object): Promise<void> {
-    await this.#delete(session, recordName(name));
-    await this.#append(session, recordName(name), record);
+    await this.#records.remove(session, recordName(name));
+    await this.#records.append(session, recordName(name), record);
   }
 
   /** Records whose rows were published, as a part of their transaction. */
@@ -220,164 +196,39 @@ export class Ledger implements TableState {
       ...(identity !== undefined && { identity }),
     });
     // The rows that they stand for are gone. The next increment is to know that, and not only to begin anew.
-    if (by.mode === 'replace') await this.#changeMarks(session, `UPDATE ${this.#ledger} SET record = 'null'`);
+    if (by.mode === 'replace') await this.#records.change(session, 'UPDATE', recordName(mark), "SET record = 'null'");
   }
 
   /** As a part of a transaction. */
   removeMarks(session: Session): Promise<void> {
-    return this.#changeMarks(session, `DELETE FROM ${this.#ledger}`);
+    return this.#records.change(session, 'DELETE FROM', recordName(mark));
   }
 
-  async #changeMarks(session: Session, change: string): Promise<void> {
-    const name = recordName(mark);
-    await session.run(`${change} WHERE target = ? AND substr(name, 1, ${name.length}) = ?`, this.#target, name);
-  }
-
-  async #append(session: Session, list: string, record: object): Promise<void> {
-    await session.run(
-      `INSERT INTO ${this.#ledger} (target, name, nth, record) VALUES (?, ?, (SELECT coalesce(max(nth), -1) + 1 FROM ${this.#ledger} WHERE target = ? AND name = ?), ?)`,
-      this.#target,
-      list,
-      this.#target,
-      list,
-      asciiJson(record),
-    );
-  }
-
-  async #delete(session: Session, name: string): Promise<void> {
-    await session.run(`DELETE FROM ${this.#ledger} WHERE target = ? AND name = ?`, this.#target, name);
-  }
-
-  /** Runs queries. They are repeated if the connection is lost. @throws LockError if another run has taken over. */
+  /** Runs queries. @throws LockError if another run has taken over. */
   read<R>(work: (session: Session) => Promise<R>): Promise<R> {
-    const checkOurs = async (session: Session): Promise<void> => {
-      if ((await this.#current(session))?.token !== this.#token) throw takenOver(this.table.given);
-    };
-    return this.#connection.enqueue(async () => {
-      const queries = { areRefused: false };
-      try {
-        return await this.#connection.transact(async (session) => {
-          queries.areRefused = false;
-          const result = await work(session).catch((error: unknown) => {
-            queries.areRefused = !(error instanceof ConnectionLost);
-            throw error;
-          });
-          // After the queries, or what they found could be the other run's.
-          await checkOurs(session);
-          return result;
-        });
-      } catch (error) {
-        // What the other run did may be why. After an error of the server, its transaction takes no more queries.
-        if (queries.areRefused && !isTemporary(error)) await this.#connection.transact(checkOurs);
-        throw error;
-      }
-    });
+    return this.#fence.read(work);
   }
 
-  /**
-   * Runs a transaction of this run, once, whatever happens to the connection. After one that was committed in spite of
-   * its error, each ends with that: work that was repeated would be written twice.
-   */
+  /** Runs a transaction of this run, once, whatever happens to the connection: as {@link Fence.commit}. */
   commit<R>(work: (session: Session) => Promise<R>): Promise<R> {
-    return this.#connection.enqueue(async () => {
-      const before = this.#sequence;
-      let outcome: { readonly result: R } | undefined;
-      const transaction = async (session: Session): Promise<void> => {
-        const isCommitted = async (): Promise<boolean> => {
-          const now = outcome && (await this.#current(session));
-          return now?.token === this.#token && now.sequence === before + 1;
-        };
-        // An attempt before this one was committed, and only its response was lost.
-        if (await isCommitted()) return;
-        const changed = await session.run(
-          `UPDATE ${this.#ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ? AND nth = ?`,
-          this.#target,
-          control,
-          JSON.stringify(this.#token),
-          BigInt(before),
-        );
-        if (changed !== 1) {
-          // Its COMMIT may have been on the way still, and arrived while this statement waited for its lock.
-          if (await isCommitted()) return;
-          throw this.#failure ? this.#failure.error : takenOver(this.table.given);
-        }
-        // No attempt before this one was committed.
-        this.#failure = undefined;
-        outcome = undefined;
-        outcome = { result: await work(session) };
-      };
-      try {
-        await this.#connection.transact(transaction);
-      } catch (error) {
-        if (outcome) this.#failure = { error };
-        throw error;
-      }
-      this.#sequence = before + 1;
-      if (!outcome) throw new Error('A transaction ended without an outcome.');
-      return outcome.result;
-    });
+    return this.#fence.commit(work);
   }
 
   /** From now on, the transactions of earlier runs match nothing. */
   async #takeOver(): Promise<void> {
-    this.#token = randomUUID();
-    this.#sequence = 0;
-    this.#failure = undefined;
+    this.#fence.begin(JSON.stringify(randomUUID()));
     await this.#connection.transact(async (session) => {
       await this.#database.lockDefinitions?.(session);
-      if (!(await this.#isThere(session, this.#ledgerOf(this.table))))
-        await session.run(
-          `CREATE TABLE ${this.#ledger} (target text NOT NULL, name text NOT NULL, nth bigint NOT NULL, record text NOT NULL, PRIMARY KEY (target, name, nth))`,
-        );
-      await this.#delete(session, control);
-      await session.run(
-        `INSERT INTO ${this.#ledger} (target, name, nth, record) VALUES (?, ?, 0, ?)`,
-        this.#target,
-        control,
-        JSON.stringify(this.#token),
-      );
+      if (!(await this.#records.isThere(session))) await session.run(this.#records.definition);
+      await this.#records.removeUnfinished(session);
+      await this.#fence.take(session);
     });
-  }
-
-  /** Whether the table of checkpoints is there. @throws ConfigError if something else has its name. */
-  async #isThere(session: Session, ledger: string): Promise<boolean> {
-    const found = await session.readColumns(ledger);
-    const names = new Set(found?.map(({ name }) => name));
-    const missing = ['target', 'name', 'nth', 'record'].filter((name) => !names.has(name));
-    if (found && (missing.length > 0 || (await session.readTraits(ledger))?.kind !== 'table'))
-      throw new ConfigError(
-        `${ledger} in this database is not the table in which Sluice keeps checkpoints: it ${missing.length > 0 ? `has no ${missing.join(', ')}` : 'is not a table'}. Rename it, or write into another database${this.#database.hasSchemas ? ' or schema' : ''}.`,
-        { table: ledger },
-      );
-    return found !== undefined;
-  }
-
-  async #current(session: Session): Promise<{ readonly token: unknown; readonly sequence: number } | undefined> {
-    const [found] = await session.rows(
-      `SELECT nth, record FROM ${this.#ledger} WHERE target = ? AND name = ?`,
-      this.#target,
-      control,
-    );
-    return found && { token: decodeRecord(found['record'], 'the run'), sequence: Number(readInteger(found['nth'])) };
   }
 }
 
 /** Records never have the name of the control row, nor that of a log. */
 function recordName(name: string): string {
   return `record/${name}`;
-}
-
-function decodeRecord(record: unknown, name: string): unknown {
-  try {
-    return JSON.parse(String(record));
-  } catch {
-    throw new CheckpointError(`The row ${name} of the table _sluice can't be read.`, {}, [{ kind: 'restart' }]);
-  }
-}
-
-/** Whether an error says nothing of the rows. */
-function isTemporary(error: unknown): boolean {
-  return SluiceError.is(error) && (error.code === 'lock' || error.details['isTemporary'] === true);
 }
 
 function takenOver(table: string): LockError {

@@ -45,7 +45,7 @@ export const windows = rateWindows([{ requests: 1, per: 1_000 }]);
 export const use = rateUse(windows, costsOf(windows, 'tea'));
 export const secrets = new Secrets();
 
-export const lists = { open: async () => async () => undefined, read: async () => [], write: async () => undefined };
+export const lists = { open: async () => async () => undefined, async *read() {}, write: async () => undefined };
 export const store = recordState(lists);
 export const guarded = (options: Parameters<typeof guardStore>[2]) => guardStore(store, 'tea', options);
 export const { lock } = store;

@@ -14,9 +14,11 @@ export function memoryState(): StateStore {
   const lists = new Map<string, string[]>();
   return recordState({
     open: () => Promise.resolve(() => Promise.resolve()),
-    read: (list) => Promise.resolve((lists.get(list) ?? []).map((record): unknown => JSON.parse(record))),
+    async *read(list) {
+      for (const record of lists.get(list) ?? []) yield JSON.parse(record);
+    },
     write(list, records, { isReplaced }) {
-      const texts = records.map((record) => JSON.stringify(record));
+      const texts = Array.from(records, (record) => JSON.stringify(record));
       const before = lists.get(list);
       if (isReplaced && texts.length === 0) lists.delete(list);
       else if (isReplaced || !before) lists.set(list, texts);

@@ -11,21 +11,30 @@ export interface RecordLists {
    * @param onOutage the parameter of `StateStore.lock`
    */
   open(signal: AbortSignal, onOutage?: (outage: Outage | undefined) => void): Promise<Release>;
-  /** The records of a list in order, as plain JSON; none if there is no such list. */
-  read(list: string): Promise<readonly unknown[]>;
-  /** Adds records to a list, after its others or instead of them: all or none. They are durable when it resolves. */
-  write(list: string, records: readonly object[], options: { readonly isReplaced: boolean }): Promise<void>;
+  /**
+   * The records of a list in order, as plain JSON; none if there is no such list. A list may be large: read it page by
+   * page. Other lists are read and written meanwhile.
+   */
+  read(list: string): AsyncIterable<unknown>;
+  /**
+   * Adds records to a list, after its others or instead of them: all or none. They are durable when it resolves.
+   *
+   * @param records can be iterated once, and may be too many for memory if they replace others
+   */
+  write(list: string, records: Iterable<object>, options: { readonly isReplaced: boolean }): Promise<void>;
 }
 
 /**
- * State in lists of records, for a sink with transactions that stores its own checkpoints (`Sink.state`). `write`
+ * State in lists of records, e.g. for a sink with transactions that stores its own checkpoints (`Sink.state`). Its `write`
  * commits the sink's waiting rows in the same transaction.
  *
  * @example
  * const lists = new Map<string, readonly object[]>();
  * const state = recordState({
  *   open: async () => async () => {},
- *   read: async (list) => lists.get(list) ?? [],
+ *   async *read(list) {
+ *     yield* lists.get(list) ?? [];
+ *   },
  *   write: async (list, records, { isReplaced }) =>
  *     void lists.set(list, isReplaced ? records : [...(lists.get(list) ?? []), ...records]),
  * });
@@ -48,7 +57,10 @@ export function recordState(lists: RecordLists): StateStore {
         await leave();
       };
     },
-    load: async (name) => (await lists.read(nameList(name)))[0],
+    async load(name) {
+      for await (const record of lists.read(nameList(name))) return record;
+      return undefined;
+    },
     save: (name, record) => lists.write(nameList(name), [record], { isReplaced: true }),
     remove: (name) => lists.write(nameList(name), [], { isReplaced: true }),
     log: (name) => new ListedLog(lists, `log/${name}`),
@@ -107,9 +119,12 @@ class ListedLog implements StateLog {
   }
 
   async *read(): AsyncIterable<unknown> {
-    const records = await this.#lists.read(this.#list);
-    this.bytes = records.reduce<number>((sum, record) => sum + measure(record), 0);
-    yield* records;
+    let bytes = 0;
+    for await (const record of this.#lists.read(this.#list)) {
+      bytes += measure(record);
+      yield record;
+    }
+    this.bytes = bytes;
   }
 
   async append(record: object): Promise<void> {
@@ -118,9 +133,15 @@ class ListedLog implements StateLog {
   }
 
   async replace(records: Iterable<object>): Promise<void> {
-    const all = [...records];
-    await this.#lists.write(this.#list, all, { isReplaced: true });
-    this.bytes = all.reduce((sum, record) => sum + measure(record), 0);
+    let bytes = 0;
+    const measured = function* (): Generator<object, void, undefined> {
+      for (const record of records) {
+        bytes += measure(record);
+        yield record;
+      }
+    };
+    await this.#lists.write(this.#list, measured(), { isReplaced: true });
+    this.bytes = bytes;
   }
 
   remove(): Promise<void> {

@@ -14,10 +14,13 @@ function watchedState() {
   const lists = new Map<string, unknown[]>();
   const state = recordState({
     open: () => Promise.resolve(() => Promise.resolve()),
-    read: (list) => Promise.resolve(lists.get(list) ?? []),
+    async *read(list) {
+      yield* lists.get(list) ?? [];
+    },
     write(list, records, { isReplaced }) {
-      written.push(JSON.stringify(records));
-      lists.set(list, [...(isReplaced ? [] : (lists.get(list) ?? [])), ...records]);
+      const added = [...records];
+      written.push(JSON.stringify(added));
+      lists.set(list, [...(isReplaced ? [] : (lists.get(list) ?? [])), ...added]);
       return Promise.resolve();
     },
   });

@@ -17,9 +17,11 @@ function openable({ failing = [] }: { failing?: readonly number[] } = {}) {
         told.push('close');
       });
     },
-    read: (list) => Promise.resolve(lists.get(list) ?? []),
+    async *read(list) {
+      yield* lists.get(list) ?? [];
+    },
     write: (list, added, { isReplaced }) => {
-      lists.set(list, isReplaced ? added : [...(lists.get(list) ?? []), ...added]);
+      lists.set(list, isReplaced ? [...added] : [...(lists.get(list) ?? []), ...added]);
       return Promise.resolve();
     },
   };
