@@ -236,6 +236,7 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   jsonlFormat: (more) => jsonlPackage.jsonlFormat(more),
   parquet: (more) => parquetPackage.parquet({ path: '/nowhere/rows.parquet', ...more }),
   postgres: (more) => postgresPackage.postgres({ ...run, ...more }),
+  postgresState: (more) => postgresPackage.postgresState({ url: run.url, name: 'job', ...more }),
   postgresMirror: (more) => postgresPackage.postgresMirror({ ...run, ...more }),
   readTable: (more) =>
     sqlitePackage.readTable({ ...table, signal: AbortSignal.abort(), ...more }, () => Promise.resolve()),

@@ -408,12 +408,12 @@ export const mutantList: readonly Mutant[] = [
       'this.#queue.add(new Set([...keys].filter(() => false)), () => this.#deliver(each, context));',
     ],
   ]),
-  ...inFile('packages/tables/src/sql/ledger.ts', [
+  ...inFile('packages/tables/src/sql/fence.ts', [
     ['the sequence of a run is not checked', 'if (changed !== 1) {', 'if (changed > 1) {'],
     [
       'a transaction whose COMMIT was lost is repeated',
-      'if (await isCommitted()) return;\n        const changed = await session.run(\n          `UPDATE ${this.#ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ? AND nth = ?`,\n          this.#target,\n          control,\n          JSON.stringify(this.#token),\n          BigInt(before),\n        );',
-      'const changed = await session.run(\n          `UPDATE ${this.#ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ?`,\n          this.#target,\n          control,\n          JSON.stringify(this.#token),\n        );',
+      'if (await isCommitted()) return;\n        const { sql, target } = records();\n        const changed = await session.run(\n          `UPDATE ${sql} SET nth = nth + 1${alsoSets} WHERE target = ? AND name = ? AND record = ? AND nth = ?`,\n          target,\n          control,\n          this.#run,\n          BigInt(before),\n        );',
+      'const { sql, target } = records();\n        const changed = await session.run(\n          `UPDATE ${sql} SET nth = nth + 1${alsoSets} WHERE target = ? AND name = ? AND record = ?`,\n          target,\n          control,\n          this.#run,\n        );',
     ],
     [
       'a COMMIT that was on its way is taken for another run',
@@ -422,9 +422,11 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a run does not take the table over',
-      'await this.#delete(session, control);\n      await session.run(\n        `INSERT INTO ${this.#ledger} (target, name, nth, record) VALUES (?, ?, 0, ?)`,',
-      'await session.run(\n        `INSERT INTO ${this.#ledger} (target, name, nth, record) VALUES (?, ?, 0, ?) ON CONFLICT DO NOTHING`,',
+      'await this.#options.records().remove(session, control);\n    await session.run(`INSERT INTO ${sql} (target, name, nth, record) VALUES (?, ?, 0, ?)`',
+      'await session.run(`INSERT INTO ${sql} (target, name, nth, record) VALUES (?, ?, 0, ?) ON CONFLICT DO NOTHING`',
     ],
+  ]),
+  ...inFile('packages/tables/src/sql/ledger.ts', [
     [
       'rows are committed before their checkpoint',
       'await joined?.write(session);\n      await this.put(session, name, record);\n    });',

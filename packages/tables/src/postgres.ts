@@ -20,6 +20,7 @@ import {
 import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
 
 export type { PostgresPlace } from './postgres/database.js';
+export { postgresState, type PostgresState, type PostgresStateOptions } from './postgres/postgresState.js';
 export type * from './publicTypes.js';
 
 /** Options of {@link postgres}. */
