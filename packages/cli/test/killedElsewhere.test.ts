@@ -91,11 +91,11 @@ describe.runIf(hasContainers)('E8 in a container of its own,', { tags: ['slow'] 
     const first = startInContainer('one', job.args(world), options);
     await Promise.race([sandbox.until(() => job.isUnderWay(world)), receiver.until(() => job.isUnderWay(world))]);
     signal(first, 'SIGSTOP');
-    for (const more of [[], ['--break-lock']])
-      expect(await startInContainer(host, [...job.args(world), ...more], options).ended).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('is in use by process 1 on one.'),
-      });
+    const more = host === 'one' ? [] : ['--break-lock'];
+    expect(await startInContainer(host, [...job.args(world), ...more], options).ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is in use by process 1 on one.'),
+    });
     signal(first, 'SIGCONT');
     expect((await first.ended).code).toBe(0);
   });

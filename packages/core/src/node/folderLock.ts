@@ -23,7 +23,7 @@ interface FolderLockOptions {
 
 /** A process that holds a folder, or tries to. */
 export interface LockHolder {
-  /** Its number and host as it sees them itself; `undefined` if its claim does not say. */
+  /** Its number, and the first 24 characters of its host, as it sees them; `undefined` if its claim does not say. */
   readonly process: { readonly pid: number; readonly host: string } | undefined;
   readonly liveness: Liveness;
 }
