@@ -56,10 +56,11 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
     const own = await claim(folder, options);
     const withdraw = async (): Promise<void> => {
       const held = options.claims.own.get(own)?.held;
-      // A name that stays does not count: its claim is dead.
-      options.claims.own.delete(own);
       await fileSystem.unlink(join(folder, own)).catch(() => undefined);
+      // A name that stays does not count: its claim is dead.
       await held?.release();
+      // Until then it is known as that of this copy: one that is alive, and not known, is another copy's.
+      options.claims.own.delete(own);
       await fileSystem.removeFolder(folder).catch(() => undefined);
     };
     try {
@@ -178,9 +179,10 @@ async function listClaims(
   const names = (await withPath(unlessAbsent(fileSystem.list(folder)), folder, 'inspected')) ?? [];
   const found: Claim[] = [];
   for (const name of names.filter((each) => each.startsWith(`${prefixOf(use)}-`)).sort()) {
+    // Asked first: it may be released meanwhile.
+    const isOwn = claims.own.has(name);
     const liveness = await claims.judge(join(folder, name), fileSystem);
     if (liveness === undefined) continue;
-    const isOwn = claims.own.has(name);
     // A dead one is in a copy of its folder.
     const known = isOwn && liveness === 'unknown' ? 'alive' : liveness;
     found.push({ name, process: parseProcess(name), liveness: known, isOwn });

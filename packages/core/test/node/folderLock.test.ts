@@ -105,6 +105,28 @@ describe('E8 a locked folder', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
+  test('is waited for while it is being given back', async () => {
+    const folder = join(temporaryFolder(), 'state');
+    let looks = 0;
+    let goOn = (): void => undefined;
+    const hasLooked = new Promise<void>((resolve) => (goOn = resolve));
+    const slow: FileSystem = { ...nodeFileSystem, unlink: (path) => hasLooked.then(() => nodeFileSystem.unlink(path)) };
+    const looking: FileSystem = {
+      ...nodeFileSystem,
+      list: (path) => {
+        if ((looks += 1) === 2) goOn();
+        return nodeFileSystem.list(path);
+      },
+    };
+    const releasing = (await lock(folder, { fileSystem: slow }))();
+    const waiting = lock(folder, { fileSystem: looking }).finally(goOn);
+    await (
+      await waiting
+    )();
+    await releasing;
+    expect(looks).toBeGreaterThan(1);
+  });
+
   test('makes its folder again when another process removes it in the same moment', async () => {
     const folder = join(temporaryFolder(), 'state');
     let made = 0;
