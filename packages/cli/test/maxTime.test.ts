@@ -71,23 +71,16 @@ describe('an export with --max-time', () => {
   });
 
   test('T4 50 slices give together the bytes of one run', { tags: ['slow'] }, async () => {
-    await using sandbox = await startSandbox({ holdings: 4_000, owners: 5, latency: 20 });
-    const env = settingsFor(sandbox);
-    const args = exportArgs(sandbox, 'out.csv.gz', '--page-size', '10', '--owners-per-request', '1', '--quiet');
+    await using sandbox = await startSandbox({ holdings: 4_000, owners: 5, latency: 1 });
+    const args = exportArgs(sandbox, 'out.csv.gz', '--page-size', '20', '--owners-per-request', '1', '--quiet');
     const undisturbed = temporaryFolder();
-    expect((await sluice([...args, '--concurrency', '5'], { env, cwd: undisturbed })).code).toBe(0);
+    expect((await sluice(args, { env: settingsFor(sandbox), cwd: undisturbed })).code).toBe(0);
     const cwd = temporaryFolder();
     const codes: (number | null)[] = [];
-    while (codes.at(-1) !== 0) {
-      const { code, stderr } = await sluice([...args, '--max-time', '120ms'], { env, cwd });
-      codes.push(code);
-      // On a busy machine, a slice may have too little time for a page.
-      if (code === 1)
-        expect(stderr).toMatch(/^sluice: Nothing new was committed within --max-time\. Give it more time\./);
-      else if (code !== 0)
-        expect({ code, stderr }).toMatchObject({ code: 75, stderr: expect.stringMatching(/resume\.\n$/) });
-    }
+    // The third request is sent when the export has taken the first page, which it then commits.
+    while ((codes.at(-1) ?? 75) === 75) codes.push((await slice(sandbox, args, { cwd, at: requested(3) })).code);
     expect(codes.length).toBeGreaterThanOrEqual(50);
+    expect(new Set(codes)).toEqual(new Set([75, 0]));
     expect(exportedIn(cwd)).toEqual(exportedIn(undisturbed));
   });
 
@@ -150,7 +143,7 @@ describe('an export with --max-time', () => {
     });
   });
 
-  test('W1 dead letters are named, and 75 goes before 3', async () => {
+  test('W1 dead letters are named, and 75 goes before 3', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 2_000, latency: 1 });
     let requests = 0;
     await using receiver = await startReceiver({
@@ -165,6 +158,27 @@ describe('an export with --max-time', () => {
     expect(code).toBe(75);
     expect(stderr).toContain(`sluice: Stopped by --max-time. 1 record was set aside in ${dead}. At least `);
   });
+
+  test(
+    'W1 records that a webhook has settled are progress, though their page is not committed',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ holdings: 200, owners: 1 });
+      let most = 5;
+      const hold = new Promise<void>(() => undefined);
+      await using receiver = await startReceiver({
+        secrets: [secret],
+        onRequest: () => (receiver.accepted.size >= most ? hold : undefined),
+      });
+      const cwd = folderWithSecret();
+      const args = forwardArgs(sandbox, receiver, '--deliveries', '1', '--quiet');
+      const run = () => slice(sandbox, args, { cwd, at: () => receiver.until(() => receiver.accepted.size >= most) });
+      expect((await run()).code).toBe(75);
+      most = 8;
+      expect((await run()).code).toBe(75);
+      expect(receiver.accepted.size).toBe(8);
+    },
+  );
 
   test('T7 ends at once in a pause that is longer than its time', { tags: ['slow'] }, async () => {
     const refusal: Fault = { kind: 'status', status: 429, headers: { 'retry-after': '7200' } };
@@ -298,28 +312,32 @@ describe('a watch with --max-time', () => {
     });
   });
 
-  test('W1 that has not delivered all changes ends with 75, and the next one delivers them', async () => {
-    await using sandbox = await startSandbox({ streams: 20 });
-    let isHolding = true;
-    await using receiver = await startReceiver({
-      secrets: [secret],
-      script: () => (isHolding && receiver.counts.accepted >= 5 ? { status: 503 } : 'ok'),
-    });
-    const cwd = folderWithSecret();
-    const args = forwardWatchArgs(receiver, '--every', '1h', '--deliveries', '1', '--quiet');
-    const at = () => receiver.until(() => receiver.counts.requests > 5);
-    const { code, stderr } = await slice(sandbox, args, { cwd, at });
-    expect({ code, stderr }).toEqual({
-      code: 75,
-      stderr: expect.stringMatching(
-        /^sluice: Stopped by --max-time: \d+ changes are not delivered yet\. The state is in /,
-      ) as string,
-    });
-    isHolding = false;
-    const done = await slice(sandbox, args, { cwd, at: () => receiver.until(() => receiver.counts.accepted >= 20) });
-    expect([0, 75]).toContain(done.code);
-    expect(receiver.accepted.size).toBe(20);
-  });
+  test(
+    'W1 that has not delivered all changes ends with 75, and the next one delivers them',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ streams: 20 });
+      let isHolding = true;
+      await using receiver = await startReceiver({
+        secrets: [secret],
+        script: () => (isHolding && receiver.counts.accepted >= 5 ? { status: 503 } : 'ok'),
+      });
+      const cwd = folderWithSecret();
+      const args = forwardWatchArgs(receiver, '--every', '1h', '--deliveries', '1', '--quiet');
+      const at = () => receiver.until(() => receiver.counts.requests > 5);
+      const { code, stderr } = await slice(sandbox, args, { cwd, at });
+      expect({ code, stderr }).toEqual({
+        code: 75,
+        stderr: expect.stringMatching(
+          /^sluice: Stopped by --max-time: \d+ changes are not delivered yet\. The state is in /,
+        ) as string,
+      });
+      isHolding = false;
+      const done = await slice(sandbox, args, { cwd, at: () => receiver.until(() => receiver.counts.accepted >= 20) });
+      expect([0, 75]).toContain(done.code);
+      expect(receiver.accepted.size).toBe(20);
+    },
+  );
 
   test('without a state has done its duty once a poll has succeeded, and failed otherwise', async () => {
     await using sandbox = await startSandbox({ streams: 6, script: ({ n }) => (n > 3 ? never : undefined) });

@@ -147,7 +147,8 @@ export async function exportRows<T>(
         },
       })
       .catch((error: unknown) => {
-        throw judgeTimeUp(error, resuming?.committed);
+        const { accepted, deadLetters } = frame.look();
+        throw judgeTimeUp(error, resuming?.committed, accepted + deadLetters);
       })
       .finally(() => {
         stopNotice.unsubscribe();

@@ -41,13 +41,14 @@ export interface CommittedState {
  * get no further. Other errors stay as they are.
  *
  * @param committed absent if the export can't be resumed.
+ * @param settled records that a webhook has accepted or refused, which are not sent again.
  */
-export function judgeTimeUp(error: unknown, committed: CommittedState | undefined): unknown {
+export function judgeTimeUp(error: unknown, committed: CommittedState | undefined, settled: number): unknown {
   if (!(error instanceof TimeUp)) return error;
   if (!committed) return new Failure(`${error.message} An export to stdout cannot be resumed.`);
   const { found, last } = committed;
   const isNew = last && (last.runId !== found?.runId || last.pages > found.pages || last.isSealed !== found.isSealed);
-  if (isNew || error.isPaused) return error;
+  if (isNew || settled > 0 || error.isPaused) return error;
   return new Failure('Nothing new was committed within --max-time. Give it more time.');
 }
 
