@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Sandbox } from '@sluice/sandbox';
 import { bundled } from '../../../scripts/bundled.js';
 import { onTestEnd } from '../../../scripts/testScope.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { main } from '../src/program.js';
 import { testEnvironment } from './testEnvironment.js';
 
@@ -45,11 +46,16 @@ export interface Running {
   readonly ended: Promise<Outcome>;
 }
 
+/** With a folder for the limits that outlive a command, unless it is given one. */
+function withState(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return 'XDG_STATE_HOME' in env || 'HOME' in env ? env : { XDG_STATE_HOME: temporaryFolder(), ...env };
+}
+
 /** Starts a program; it does not outlive the test. */
 function start(program: string, args: readonly string[], { env = {}, cwd, input }: RunOptions = {}): Running {
   const child = spawn(program, args, {
     ...(cwd !== undefined && { cwd }),
-    env: { PATH: process.env['PATH'], ...env },
+    env: { PATH: process.env['PATH'], ...withState(env) },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   onTestEnd(() => {
@@ -80,7 +86,11 @@ export async function sluice(
   args: readonly string[],
   { env = {}, cwd = process.cwd(), input }: Omit<RunOptions, 'isInstalled'> = {},
 ): Promise<Outcome> {
-  const environment = testEnvironment({ folder: cwd, variables: env, ...(input !== undefined && { input }) });
+  const environment = testEnvironment({
+    folder: cwd,
+    variables: withState(env),
+    ...(input !== undefined && { input }),
+  });
   const code = await main(args, environment);
   return { code, stdout: environment.written.stdout(), stderr: environment.written.stderr() };
 }

@@ -120,7 +120,7 @@ test.each([
   ['to break a lock of stdout', ['streams', 'export', '--to', '-', '--break-lock'], '--break-lock needs a file'],
   ['a checkpoint of nothing', ['checkpoint', 'show'], "Missing required argument 'file'"],
   ['a mark for CSV in JSON Lines', ['streams', 'export', '--to', 'out.jsonl', '--bom'], '--bom is for CSV only'],
-  ['a rate without a unit', [...exportNfts, '--rate', '25'], 'like 25/s, 100/m or 3600/h, or unlimited.'],
+  ['a rate without a unit', [...exportNfts, '--rate', '25'], 'like 25/s, 100/m or 40000/d, or unlimited.'],
   ['a deadline without a unit', [...exportNfts, '--timeout', '30'], 'Give a number with its unit'],
   ['a deadline of zero', [...exportNfts, '--timeout', '0s'], 'longer than zero'],
   [

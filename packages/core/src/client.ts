@@ -9,6 +9,7 @@ import { AccessBook } from './http/apiAccess.js';
 import type { ApiKey } from './auth/renewedSecret.js';
 import { apiTransport } from './http/apiTransport.js';
 import { ApiLimiters } from './http/limit/apiLimiters.js';
+import { type Budgets, checkBudgets } from './http/limit/budgets.js';
 import type { Limit } from './http/limit/limit.js';
 import type { Limiter, LimiterState } from './http/limit/limiterTypes.js';
 import { requestOptionNames, applyDefaults, type RequestOptions } from './http/requestTimes.js';
@@ -52,6 +53,14 @@ export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256
    * limit or credentials, unless they have a `limiter`.
    */
   readonly limiter?: Limiter | undefined;
+  /**
+   * Where limits with windows of ten seconds or more are kept, so that they hold for processes that run one after
+   * another or at once, and after a crash: `budgets` of `@sluice/core/node`. Default `false`: a limit ends with its
+   * process, and three runs may send three times as much. An API with a `quota` counts by itself.
+   *
+   * @example createClient({ apiKey, rateLimit: { requests: 40_000, per: 86_400_000 }, limits: budgets('limits') });
+   */
+  readonly limits?: Budgets | false | undefined;
   /**
    * Largest response in bytes, after decompression. Default 32 MiB. In Node.js, a response that would take more than a
    * sixteenth of the heap once parsed is refused as well.
@@ -142,6 +151,7 @@ const defaultMaxBodyBytes = 32 * 1024 * 1024;
 export function createClient(options: ClientOptions): Client {
   if (isRecord(options)) checkOptions('createClient()', options, clientOptionNames);
   checkApiKeyOption(options);
+  checkBudgets(options.limits);
   const {
     clock = systemClock,
     random = Math.random,
@@ -156,7 +166,7 @@ export function createClient(options: ClientOptions): Client {
   const { timeouts, retry } = applyDefaults(options);
   const renewals = { times: 0 };
   const credentialTools = { secrets, echoedFor: timeouts.total, sha256, clock, renewals };
-  const limiters = new ApiLimiters(options, clock, timeouts);
+  const limiters = new ApiLimiters(options, { clock, random, timeouts, sha256, limits: options.limits });
   const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const hub = new EventHub((text) => secrets.redact(text, longestText));
   const exchange = { adapter, clock, random, timeouts, retry, maxBodyBytes, closed: closing.signal };
@@ -268,6 +278,7 @@ const clientOptionNames = {
   apiKey: true,
   rateLimit: true,
   limiter: true,
+  limits: true,
   maxBodyBytes: true,
   links: true,
   allowInsecure: true,

@@ -38,6 +38,8 @@ export type { ErrorReport } from './errorReport.js';
 export type { Outage } from './outage.js';
 
 // Limiters
+export type { BootClock, BudgetStore } from './http/limit/budget.js';
+export type { Budgets } from './http/limit/budgets.js';
 export {
   checkLimit,
   defaultLimit,
@@ -47,7 +49,7 @@ export {
   type LimitRules,
   type RateWindow,
 } from './http/limit/limit.js';
-export type { Limiter, Permit, AcquireOptions, RateUse } from './http/limit/limiterTypes.js';
+export type { Limiter, Permit, AcquireOptions, BudgetUse, RateUse } from './http/limit/limiterTypes.js';
 export type { ObservedResponse, Quota, QuotaNotice } from './http/limit/limiterTypes.js';
 export { newPermit, type PermitLife } from './http/limit/permit.js';
 export { WaitQueue, type Waiter } from './http/limit/waitQueue.js';

@@ -1,4 +1,5 @@
 import type { Plugin } from '@sluice/core';
+import type { LimitSettings } from './defineConfig.js';
 import type { Environment } from '../environment/environment.js';
 import type { UsageError } from '../errors/errors.js';
 import type { CommandName, CommandOptions } from '../options/commands.js';
@@ -13,6 +14,8 @@ export interface Config {
   /** Absent if there is no configuration file. */
   readonly file?: ConfigFile;
   readonly plugins: readonly Plugin[];
+  /** Where limits are kept that outlive a command. `false`: nowhere. Default: in the folder of the user's state. */
+  readonly limits?: LimitSettings | false;
   /** Unparsed values of options, by their long names in camelCase. */
   readonly defaults: Readonly<Record<string, unknown>>;
 }

@@ -1,4 +1,5 @@
 import { hintFor, isRecord } from '@sluice/core/kit';
+import type { LimitSettings } from './defineConfig.js';
 import { UsageError } from '../errors/errors.js';
 import { refuseSecretName } from './refuseSecrets.js';
 
@@ -6,9 +7,10 @@ import { refuseSecretName } from './refuseSecrets.js';
 export interface ConfigContent {
   readonly plugins: readonly unknown[];
   readonly defaults: Readonly<Record<string, unknown>>;
+  readonly limits?: LimitSettings | false;
 }
 
-const settings = ['plugins', 'defaults'] as const;
+const settings = ['plugins', 'defaults', 'limits'] as const;
 
 /** @param name the name of the file. @throws UsageError if the value is not a configuration. */
 export function decodeConfig(value: unknown, name: string): ConfigContent {
@@ -21,12 +23,28 @@ export function decodeConfig(value: unknown, name: string): ConfigContent {
     refuseSecretName(setting, name);
     throw new UsageError(`${name} has an unknown setting ${JSON.stringify(setting)}. ${hintFor(setting, settings)}`);
   }
-  const { plugins = [], defaults = {} } = value;
+  const { plugins = [], defaults = {}, limits } = value;
   if (!Array.isArray(plugins))
     throw new UsageError(`"plugins" in ${name} must be an array: write [ ] around what is there.`);
   if (!isRecord(defaults))
     throw new UsageError(`defaults of ${name} holds no options. It must be an object like { "rate": "25/s" }.`);
-  return { plugins: plugins as readonly unknown[], defaults: { ...defaults } };
+  return {
+    plugins: plugins as readonly unknown[],
+    defaults: { ...defaults },
+    ...(limits !== undefined && { limits: decodeLimits(limits, name) }),
+  };
+}
+
+function decodeLimits(limits: unknown, name: string): LimitSettings | false {
+  if (limits === false) return false;
+  const { place, name: shared, ...others } = isRecord(limits) ? limits : { others: limits };
+  const isPlace = place === undefined || typeof place === 'function' || (typeof place === 'string' && place !== '');
+  const isName = shared === undefined || (typeof shared === 'string' && shared !== '');
+  if (!isPlace || !isName || Object.keys(others).length > 0)
+    throw new UsageError(
+      `limits in ${name} must be false, or an object like { "place": "limits", "name": "shop" }: a folder, and a name that shares one budget.`,
+    );
+  return limits as LimitSettings;
 }
 
 /** The default export of a module (ESM or CommonJS). @throws UsageError if it has none. */

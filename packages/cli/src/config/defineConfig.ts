@@ -5,6 +5,7 @@
  */
 
 import type { Plugin } from '@sluice/core';
+import type { Budgets } from '@sluice/core/kit';
 import type { RowFormatName } from '../options/rowFormats.js';
 
 /** A configuration of `sluice`: the default export of `sluice.config.js`, or the content of `sluice.config.json`. */
@@ -15,8 +16,24 @@ export interface SluiceConfig {
    * the configuration's folder. `[module, options]` passes options to it.
    */
   readonly plugins?: readonly (Plugin | string | readonly [module: string, options: unknown] | false | null)[];
+  /**
+   * Where limits with windows of ten seconds or more are kept, so that they hold for all runs. Default: in the folder of
+   * the user's state, `~/.local/state/sluice/limits` on Linux. `false`: nowhere, so that each run counts for itself.
+   */
+  readonly limits?: LimitSettings | false;
   /** Options of commands, if set neither on the command line nor in the environment. */
   readonly defaults?: Defaults;
+}
+
+/** Where limits are kept that outlive a command. */
+export interface LimitSettings {
+  /**
+   * A folder, or, in a module, a function that opens the state of a budget, e.g. in a database that several machines
+   * share. A folder is relative to that of the configuration.
+   */
+  readonly place?: string | Budgets['place'];
+  /** All configurations with this name share one budget. Default: one for each API and its credentials. */
+  readonly name?: string;
 }
 
 type Count = number | string;

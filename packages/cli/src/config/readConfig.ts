@@ -21,7 +21,7 @@ export async function readConfig(
 ): Promise<Config> {
   const text = await readText(file);
   return await foreignCode(file.name, async () => {
-    const { plugins: entries, defaults } = await readContent(file, text, secrets);
+    const { plugins: entries, ...others } = await readContent(file, text, secrets);
     const plugins: Plugin[] = [];
     for (const [at, entry] of entries.entries()) {
       // For conditional plugins. `undefined` is an error: in TypeScript, importing a wrong name gives `undefined`.
@@ -30,7 +30,7 @@ export async function readConfig(
       checkName(plugin, plugins, file);
       plugins.push(plugin);
     }
-    return { file, plugins, defaults };
+    return { file, plugins, ...others };
   });
 }
 

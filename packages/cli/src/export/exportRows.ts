@@ -5,6 +5,7 @@ import {
   type ExportReport,
   type Json,
   type Limit,
+  type LimiterState,
   exportTo,
   type Sink,
   systemClock,
@@ -14,6 +15,7 @@ import { delay, fromEvent, type Observable, type Subscription } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
 import { redact } from '../errors/redact.js';
 import type { GroupOptions } from '../options/options.js';
+import { budgetForecast } from '../progress/budgetForecast.js';
 import { countFields, type Progress, plainLine, progressFields } from '../progress/exportProgress.js';
 import { type Notice, followNotices } from '../progress/notices.js';
 import { rateAdvice } from '../progress/rateAdvice.js';
@@ -136,6 +138,18 @@ export async function exportRows<T>(
       }
       showWarnings();
     };
+    let isForecast = false;
+    /** Says, once the total is known, when the budget lets the run end. Returns whether it is known. */
+    const forecast = ({ rows, pages, resumedRows, total }: ExportProgress): boolean => {
+      const { budget } = limiterOf(client, source.info.name);
+      const all = boundTotal(total, maxRows);
+      const ownPages = pages - (resuming?.committed.found?.pages ?? 0);
+      if (!budget || all === undefined || rows <= resumedRows || ownPages <= 0) return false;
+      const requests = Math.ceil(((all - rows) / (rows - resumedRows)) * ownPages);
+      const sentence = budgetForecast(requests, budget, systemClock.now());
+      if (sentence !== undefined) reporter.info(sentence);
+      return true;
+    };
     const stopNotice = explainStop(signal, reporter.info);
     const report = await flow
       .run({
@@ -144,6 +158,7 @@ export async function exportRows<T>(
           const isFirst = latest === undefined;
           latest = progress;
           if (isFirst) onBegin();
+          isForecast ||= forecast(progress);
         },
       })
       .catch((error: unknown) => {
@@ -196,9 +211,7 @@ export async function exportRows<T>(
       changes,
       oldRows,
     };
-    const api = source.info.name.split('.')[0] ?? '';
-    const { rate: use } = client.limiters.get(api) ?? client.limiter;
-    const advice = limit && rateAdvice(read(), limit.rate, use);
+    const advice = limit && rateAdvice(read(), limit.rate, limiterOf(client, source.info.name).rate);
     if (advice !== undefined) reporter.info(advice);
     reporter.done(isSummedUp ? results : { target: name }, isSummedUp ? summary : undefined);
     // Even with --quiet: nothing else says so then.
@@ -208,6 +221,10 @@ export async function exportRows<T>(
     printDeadLetters(report.deadLetters?.count ?? 0, frame, mode);
     return { report, retries, waited: frame.look().waited };
   });
+}
+
+function limiterOf({ limiters, limiter }: Client, source: string): LimiterState {
+  return limiters.get(source.split('.')[0] ?? '') ?? limiter;
 }
 
 /** What exports once more what is complete. */

@@ -23,7 +23,7 @@ export function rateAdvice(
   if (waited < worthwhile.wait || waited < worthwhile.share * elapsed) return undefined;
   // The rate lets this many start in the meantime. With far fewer, it was a quota or a pause that held the run up.
   if (sent < ((waited / per) * requests) / 2) return undefined;
-  const unit = { 1_000: 's', 60_000: 'm', 3_600_000: 'h' }[per] ?? `${String(per)} ms`;
+  const unit = { 1_000: 's', 60_000: 'm', 3_600_000: 'h', 86_400_000: 'd' }[per] ?? `${String(per)} ms`;
   const shown = `${String(requests)}/${unit}${rate === undefined ? ', the default' : ''}`;
   return `Waited ${formatDuration(waited)} of ${formatDuration(elapsed)} for --rate (${shown}); raise it if your plan allows more.`;
 }

@@ -17,6 +17,7 @@ export function waitText(wait: Wait, { isShort = false }: { readonly isShort?: b
     case 'stopping':
       return 'stopping';
     case 'pause':
+      if (wait.isBudget === true) return `waiting ${formatDuration(wait.left)} for its budget`;
       return `paused for ${formatDuration(wait.left)}${cause}`;
     case 'retry':
       return wait.left !== undefined && wait.left > 0

@@ -1,34 +1,19 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, mkdir, open, unlink, writeFile } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Variables } from '../environment/environment.js';
+import { stateFolder } from '../environment/stateFolder.js';
 import { Failure } from '../errors/errors.js';
 import { codeOf, thrownText } from '../errors/thrown.js';
 
-/**
- * The file of the token that opens the user's dashboards: in the folder of a service of systemd, or where the user's
- * state is that outlives a start.
- *
- * @see https://specifications.freedesktop.org/basedir-spec/latest/
- * @throws Failure if no variable names a folder.
- */
+/** The file of the token that opens the user's dashboards. @throws Failure if no variable names a folder. */
 export function tokenFile(variables: Variables): string {
-  const { STATE_DIRECTORY: ofService = '', XDG_STATE_HOME: ofUser = '' } = variables;
-  // systemd separates several with colons.
-  if (isAbsolute(ofService)) return join(ofService.split(':', 1).join(), name);
-  const folder = isAbsolute(ofUser) ? ofUser : defaultFolder(variables);
-  if (isAbsolute(folder)) return join(folder, 'sluice', name);
+  const folder = stateFolder(variables);
+  if (folder !== undefined) return join(folder, 'dashboard-token');
   throw new Failure(
     `The dashboard's token needs a folder, and neither HOME nor XDG_STATE_HOME names one. Set XDG_STATE_HOME to a folder of this user.`,
   );
-}
-
-const name = 'dashboard-token';
-
-function defaultFolder({ LOCALAPPDATA: local = '', HOME: home = '' }: Variables): string {
-  if (process.platform === 'win32') return local;
-  return process.platform === 'darwin' ? join(home, 'Library', 'Application Support') : join(home, '.local', 'state');
 }
 
 /** Reads the token, or creates it: all processes of the user get the same. @throws Failure if others may know it. */

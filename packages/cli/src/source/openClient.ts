@@ -23,6 +23,7 @@ import { authVariables, findApiKey, keyOption, missingKey } from '../input/secre
 import type { OptionsOf } from '../options/commands.js';
 import type { GroupOptions } from '../options/options.js';
 import { type Notice, followNotices } from '../progress/notices.js';
+import { limitPlace } from './limitPlace.js';
 import { addDashboard, type DashboardOption } from './dashboardPage.js';
 import { endInLongPause } from './longPause.js';
 import { visibleText } from '../terminal/text.js';
@@ -72,10 +73,11 @@ interface OpenClient<C extends Client> {
 export async function openClient<Added>(
   options: ConnectionOptions,
   environment: Environment,
-  { plugins }: Pick<Config, 'plugins'>,
+  config: Pick<Config, 'plugins' | 'limits' | 'file'>,
   add: (client: Client) => Client & Added,
   limiter?: Limiter,
 ): Promise<OpenClient<Client & Added>> {
+  const { plugins } = config;
   const found = await findApiKey(options.apiKeyFile, environment);
   const isKeyRead = isReadable(options.apiKeyFile);
   let key = found?.key ?? '';
@@ -83,6 +85,7 @@ export async function openClient<Added>(
   const client = createClient({
     ...clientOptions(options, isKeyRead ? () => key : (found?.key ?? false), environment),
     limiter,
+    limits: limitPlace(config, environment),
   });
   if (isKeyRead)
     environment.secretFiles.add(keyOption, async () => {

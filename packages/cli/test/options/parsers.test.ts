@@ -37,6 +37,7 @@ describe('a rate', () => {
     ['25/s', { requests: 25, per: 1000 }],
     ['100/m', { requests: 100, per: 60_000 }],
     ['3600/h', { requests: 3600, per: 3_600_000 }],
+    ['40000/d', { requests: 40_000, per: 86_400_000 }],
     ['unlimited', false],
   ])('%j can be given', (text, rate) => {
     expect(parseRate(text)).toEqual(rate);

@@ -15,11 +15,13 @@ export type RunHealth =
   | { readonly kind: 'target'; readonly since: number; readonly cause?: string | undefined }
   /**
    * The API allows no request for `left`. `cause` is absent if it was not this process that was refused. `refusedFor` is
-   * how long it has refused all requests; absent if it has refused none.
+   * how long it has refused all requests; absent if it has refused none. `isBudget`: not the API, but a limit that
+   * outlives the process is used up.
    */
   | {
       readonly kind: 'pause';
       readonly left: number;
+      readonly isBudget?: boolean | undefined;
       readonly refusedFor?: number | undefined;
       readonly cause?: string | undefined;
     }
@@ -88,6 +90,7 @@ export function healthText(health: RunHealth, target = 'the target', rows = 'row
     case 'target':
       return `${inCapitals(target)} has taken nothing for ${inUnits(health.since)}${cause}.`;
     case 'pause':
+      if (health.isBudget === true) return `The run waits for its budget, which returns in ${inUnits(health.left)}.`;
       return `The API allows no request for another ${inUnits(health.left)}${cause}.`;
     case 'retry':
       return `The API has failed for ${inUnits(health.since)}${cause}${nextText(health.left)}.`;

@@ -21,6 +21,14 @@ const pacing: Readonly<Record<RunPart, number>> = { target: 0.5, limiter: 0.2, a
 type OpenRequest =
   { readonly is: 'queued' | 'sent'; readonly since: number } | { readonly is: 'backing off'; readonly until: number };
 
+/** What holds the requests of a limiter up. */
+interface Limiting {
+  readonly pausedUntil: number;
+  /** It is paused since its budget is used up. */
+  readonly isBudget: boolean;
+  readonly outage: Failing | undefined;
+}
+
 /** Options of {@link RunJudge}. */
 export interface RunJudgeOptions {
   /** How many requests may be in progress: one that waits for another one waits for no rate. Default: any number. */
@@ -51,7 +59,7 @@ export class RunJudge {
   #answeredAt = -Infinity;
   /** Ms until the last response. */
   #responseTime = 0;
-  readonly #limiters = new Map<string, { readonly pausedUntil: number; readonly outage: Failing | undefined }>();
+  readonly #limiters = new Map<string, Limiting>();
   /** The latest pause that this process caused. */
   #pause: { readonly until: number; readonly cause?: string | undefined } = { until: -Infinity };
   /** Since when requests were refused, and none was answered. */
@@ -149,21 +157,23 @@ export class RunJudge {
     this.#pause = { until: this.#pause.until, cause: this.#pause.cause ?? cause };
   }
 
-  #followLimiter({ apis, paused, outage: away }: LimiterEvent, now: number): void {
+  #followLimiter({ apis, paused, cause, outage: away }: LimiterEvent, now: number): void {
     const name = apis.join();
     if (!this.#limiters.has(name) && this.#limiters.size >= maxLimiters) return;
     const outage = away && { since: now - away.for, cause: away.cause };
-    this.#limiters.set(name, { pausedUntil: now + paused, outage });
+    this.#limiters.set(name, { pausedUntil: now + paused, isBudget: cause === 'budget', outage });
   }
 
   #requestHealth(now: number): RunHealth | undefined {
     const limiters = [...this.#limiters.values()];
     const paused = Math.max(this.#pause.until, ...limiters.map(({ pausedUntil }) => pausedUntil)) - now;
+    const isBudget = limiters.some((each) => each.isBudget && each.pausedUntil - now === paused);
     const open = [...this.#open.values()];
     if (paused > 0 && open.length > 0)
       return {
         kind: 'pause',
         left: paused,
+        ...(isBudget && { isBudget }),
         refusedFor: this.#refusedSince === undefined ? undefined : now - this.#refusedSince,
         cause: this.#pause.until > now ? this.#pause.cause : undefined,
       };

@@ -17,6 +17,9 @@ export { fileState, type FileState, type FileStateOptions } from './fileState.js
 export type { LockHolder } from './folderLock.js';
 export { locksEndWithProcess } from './claims.js';
 
+// Limits
+export { budgets, type BudgetPlaceOptions } from './budgets.js';
+
 // The disk
 export {
   nodeFileSystem,

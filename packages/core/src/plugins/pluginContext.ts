@@ -84,7 +84,13 @@ function endpoint(
     concurrency: quota.concurrency,
     wrap: (limited) => new QuotaLimiter(limited, quota, clock),
   };
-  const limiter = parts.limiters.open(plugin, { ...limits, isSeparate: ownAuth !== undefined, steering });
+  const limiter = parts.limiters.open(plugin, {
+    ...limits,
+    isSeparate: ownAuth !== undefined,
+    steering,
+    owner: () => access,
+    warn,
+  });
   const credentials = ownAuth
     ? parts.openCredentials(ownAuth, { api: plugin, baseUrl: checked, apiLimiter: limiter, warn })
     : parts.shared;

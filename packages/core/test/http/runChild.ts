@@ -13,6 +13,8 @@ export interface ChildOptions {
   readonly cwd?: string;
   /** When this resolves, the child gets a message. */
   readonly nudge?: Promise<void>;
+  /** Kills the child when it aborts. */
+  readonly kill?: AbortSignal;
 }
 
 export interface ChildOutcome {
@@ -24,7 +26,7 @@ export interface ChildOutcome {
 
 /** Runs a script in a process of its own, to its end. It does not outlive the test. */
 export function runChild(script: URL, options: ChildOptions = {}): Promise<ChildOutcome> {
-  const { args = [], env = {}, node = [], cwd = fileURLToPath(new URL('./', script)), nudge } = options;
+  const { args = [], env = {}, node = [], cwd = fileURLToPath(new URL('./', script)), nudge, kill } = options;
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [...node, bundled(script), ...args], {
       cwd,
@@ -36,6 +38,7 @@ export function runChild(script: URL, options: ChildOptions = {}): Promise<Child
     let stderr = '';
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    kill?.addEventListener('abort', () => child.kill('SIGKILL'));
     void nudge?.then(() => child.send('go on'));
     child.once('error', reject);
     child.once('close', (code, signal) => {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.js';
+import type { OpenBudget } from './budget.js';
 import type { Limit } from './limit.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
 import { LocalLimiter } from './localLimiter.js';
@@ -11,10 +12,16 @@ export class BothLimiters implements Limiter {
   readonly #own: Limiter;
   readonly #shared: Limiter;
 
-  /** @param concurrency requests in parallel. Default: the fewest of the limits. @throws ConfigError if a limit is invalid. */
-  constructor(own: readonly Limit[], shared: Limiter, clock: Clock, concurrency?: number) {
+  /** @throws ConfigError if a limit is invalid. */
+  constructor(
+    own: readonly Limit[],
+    shared: Limiter,
+    clock: Clock,
+    /** `concurrency`: requests in parallel. Default: the fewest of the limits. */
+    options: { readonly concurrency?: number | undefined; readonly budget?: OpenBudget | undefined } = {},
+  ) {
     // A request counts for as long as it waits for the others: it would lose its place there with a permit that expires.
-    this.#own = new LocalLimiter(own, clock, { concurrency, longestPending: Infinity });
+    this.#own = new LocalLimiter(own, clock, { ...options, longestPending: Infinity });
     this.#shared = shared;
   }
 
@@ -31,6 +38,11 @@ export class BothLimiters implements Limiter {
 
   pause(ms: number): void {
     this.#shared.pause(ms);
+  }
+
+  /** The other one is closed by the client. */
+  async close(): Promise<void> {
+    await this.#own.close?.();
   }
 
   async acquire(request: AcquireOptions): Promise<Permit> {

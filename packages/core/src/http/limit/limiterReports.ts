@@ -4,9 +4,10 @@ import type { Limiter, LimiterState, RateUse } from './limiterTypes.js';
 
 /**
  * Why a limiter is paused. `retry-after`: the API said how long to wait. `back-off`: it refused a request and did not
- * say. `quota`: a quota of the API is used up. `unknown`: the client did not cause it, e.g. another process did.
+ * say. `quota`: a quota of the API is used up. `budget`: a limit that outlives the process is. `unknown`: the client did
+ * not cause it, e.g. another process did.
  */
-export type PauseCause = 'retry-after' | 'back-off' | 'quota' | 'unknown';
+export type PauseCause = 'retry-after' | 'back-off' | 'quota' | 'budget' | 'unknown';
 
 /** The state of a limiter. It is emitted when a request queues, starts or ends, and each second while one is queued and there is no pause, at most four times a second. */
 export interface LimiterEvent extends RateUse {
@@ -95,9 +96,10 @@ export class LimiterReports {
 
   #report(limiter: Limiter, last: Reported): void {
     const { clock, emit, apisOf } = this.#options;
-    const { queued, running, pausedFor, rate, outage } = limiter.state;
+    const { queued, running, pausedFor, rate, outage, budget } = limiter.state;
     const { used, limit, per } = rate ?? { used: 0, limit: Infinity, per: 1_000 };
-    const { cause } = last;
+    const isBudget = pausedFor > 0 && budget?.returnsIn === pausedFor;
+    const cause = isBudget ? 'budget' : last.cause;
     last.at = clock.monotonic();
     // A quota that is used up pauses nothing until the next request queues.
     if (last.isPaused && pausedFor === 0) last.cause = 'unknown';

@@ -65,6 +65,20 @@ export interface RateUse {
   readonly per: number;
 }
 
+/** A limit that outlives the process, as far as all processes have used it. */
+export interface BudgetUse {
+  /** Starts, or cost units, that are left now. */
+  readonly left: number;
+  /** How many may start within `per` ms. */
+  readonly limit: number;
+  /** Ms. */
+  readonly per: number;
+  /** Ms until the next request may start; 0 unless the budget is used up. */
+  readonly returnsIn: number;
+  /** Ms until all that is used has returned, if nothing else is used until then. */
+  readonly allIn: number;
+}
+
 /** Queue and pause of a {@link Limiter}. */
 export interface LimiterState {
   /** Requests that wait for a permit. */
@@ -75,6 +89,8 @@ export interface LimiterState {
   readonly pausedFor: number;
   /** Of several limits, the one that is used most. Absent without a limit, or if the limiter does not know. */
   readonly rate?: RateUse;
+  /** Of several that outlive the process, the one of which least is left. Absent without one, or before the first request. */
+  readonly budget?: BudgetUse;
   /** What keeps a shared limiter from giving permits, in a few words, and for how many ms already. */
   readonly outage?: { readonly cause: string; readonly for: number };
 }

@@ -1,8 +1,9 @@
 import Bottleneck from 'bottleneck/light.js';
 import type { Clock } from '../../clock.js';
+import type { Budget, OpenBudget } from './budget.js';
 import { Lateness } from './lateness.js';
 import { checkLimit, costsOf, rateWindows, rateUse, type Limit, type RateWindow } from './limit.js';
-import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
+import type { AcquireOptions, BudgetUse, Limiter, LimiterState, Permit } from './limiterTypes.js';
 import { newPermit } from './permit.js';
 import { type Start, RequestWindows } from './requestWindows.js';
 import { WaitQueue } from './waitQueue.js';
@@ -22,6 +23,8 @@ interface LocalLimiterOptions {
   readonly concurrency?: number | undefined;
   /** Ms for which a permit counts whose request is not written yet: the deadline for connecting. Default 10,000. */
   readonly longestPending?: number;
+  /** Lets long windows outlive the process. Default: they end with it. */
+  readonly budget?: OpenBudget | undefined;
 }
 
 /**
@@ -38,6 +41,7 @@ export class LocalLimiter implements Limiter {
   readonly #queue = new WaitQueue<Permit, CostlyRequest>(() => this.#serve());
   readonly #starts: RequestWindows;
   readonly #lateness: Lateness;
+  readonly #budget: Budget | undefined;
   #bottleneck: Bottleneck | undefined;
   #running = 0;
   #pausedUntil = -Infinity;
@@ -54,21 +58,33 @@ export class LocalLimiter implements Limiter {
     this.#longestPending = longestPending;
     this.#starts = new RequestWindows(this.#windows);
     this.#lateness = new Lateness(limits);
+    this.#budget = options.budget?.(this.#windows, {
+      onChange: () => this.#serve(),
+      onPause: (ms) => this.#pauseHere(ms),
+    });
   }
 
   get state(): LimiterState {
     const now = this.#now;
-    const rate = rateUse(this.#windows, this.#starts.used(now));
+    const used = this.#starts.used(now);
+    const rate = rateUse(this.#windows, this.#budget?.used(used) ?? used);
+    const budget = this.#budget?.use;
     return {
       queued: this.#queue.size,
       running: this.#running,
-      pausedFor: Math.max(0, this.#pausedUntil - now),
+      pausedFor: Math.max(0, this.#pausedUntil - now, budgetPause(budget)),
       ...(rate && { rate }),
+      ...(budget && { budget }),
     };
   }
 
   pause(ms: number): void {
-    this.#pausedUntil = Math.max(this.#pausedUntil, this.#now + ms);
+    this.#pauseHere(ms);
+    this.#budget?.pause(ms);
+  }
+
+  async close(): Promise<void> {
+    await this.#budget?.close();
   }
 
   // Not `async`: the promise of a queue would resolve later than that of a request that need not wait.
@@ -82,7 +98,7 @@ export class LocalLimiter implements Limiter {
     }
     // Those before it wait for a timer, a write or a release, which serves this one, too.
     const isBehind = this.#queue.size > 0 || this.#running >= this.#concurrency;
-    if (!isBehind && this.#earliest(costs) <= this.#now) return Promise.resolve(this.#begin(costs));
+    if (!isBehind && this.#waitFor(costs) <= 0) return Promise.resolve(this.#begin(costs));
     const permit = this.#queue.wait({ ...request, costs });
     if (!isBehind) this.#takeTurn();
     return permit;
@@ -92,8 +108,15 @@ export class LocalLimiter implements Limiter {
     return this.#clock.monotonic();
   }
 
-  #earliest(costs: readonly number[]): number {
-    return Math.max(this.#starts.earliest(costs, this.#now), this.#pausedUntil);
+  #pauseHere(ms: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#now + ms);
+  }
+
+  /** Ms until a request of these costs may start; `Infinity` until the budget calls back. */
+  #waitFor(costs: readonly number[]): number {
+    const now = this.#now;
+    const wait = Math.max(this.#starts.earliest(costs, now), this.#pausedUntil) - now;
+    return wait > 0 ? wait : (this.#budget?.waitFor(costs) ?? 0);
   }
 
   /** Starts those that may start now, in order, and sets a timer for the next one. */
@@ -101,9 +124,9 @@ export class LocalLimiter implements Limiter {
     this.#cancelTimer();
     for (let { first } = this.#queue; first && this.#running < this.#concurrency; { first } = this.#queue) {
       const { costs } = first.request;
-      const wait = this.#earliest(costs) - this.#now;
+      const wait = this.#waitFor(costs);
       if (wait > 0) {
-        this.#cancelTimer = this.#clock.after(wait, () => this.#serve());
+        if (wait < Infinity) this.#cancelTimer = this.#clock.after(wait, () => this.#serve());
         return;
       }
       first.admit(this.#begin(costs));
@@ -129,10 +152,12 @@ export class LocalLimiter implements Limiter {
     const pending = { at: now + this.#longestPending, costs };
     let start: Start | undefined;
     this.#starts.add(pending);
+    this.#budget?.hold(costs);
     this.#running += 1;
     return newPermit({
-      mayStart: () => this.#now >= this.#pausedUntil,
+      mayStart: () => this.#now >= this.#pausedUntil && (this.#budget?.mayStart(costs) ?? true),
       onStart: (isWritten) => {
+        this.#budget?.settle(costs, isWritten);
         start = this.#starts.settle(pending, isWritten ? this.#now : undefined);
         this.#serve();
       },
@@ -145,6 +170,13 @@ export class LocalLimiter implements Limiter {
       },
     });
   }
+}
+
+/** Ms of a pause. A shorter wait is that of any rate. */
+const shortestPause = 1_000;
+
+function budgetPause({ returnsIn = 0 }: Partial<BudgetUse> = {}): number {
+  return returnsIn < shortestPause ? 0 : returnsIn;
 }
 
 /**

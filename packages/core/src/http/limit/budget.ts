@@ -1,0 +1,400 @@
+import { type Clock, sleep } from '../../clock.js';
+import { LockError, SluiceError } from '../../errors.js';
+import {
+  type BudgetRecord,
+  costOf,
+  decodeBudget,
+  freeAt,
+  living,
+  nameOfWindow,
+  noBudget,
+  reserve,
+  type Slice,
+  sliceLength,
+  sliceSize,
+  timeOf,
+  withBoot,
+} from './budgetRecord.js';
+import type { RateWindow } from './limit.js';
+import type { BudgetUse } from './limiterTypes.js';
+
+/** A machine's time since it booted, which all its processes share. */
+export interface BootClock {
+  /** Differs between boots; empty if that is unknown. */
+  id(): Promise<string>;
+  /** Ms since the machine booted, with those in which it slept. A change of its clock does not affect it. */
+  now(): number;
+}
+
+/** What a budget uses of a `StateStore`. */
+export interface BudgetStore {
+  lock(signal: AbortSignal): Promise<() => Promise<void>>;
+  load(name: string): Promise<unknown>;
+  save(name: string, record: object): Promise<void>;
+}
+
+/** Locks where a budget is stored, once other processes have released it. */
+export type LockBudget = (store: BudgetStore) => Promise<() => Promise<void>>;
+
+interface BudgetTools {
+  /** Opens where it is stored. */
+  readonly open: (lock: LockBudget) => Promise<BudgetStore>;
+  readonly boot: BootClock;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly warn: (message: string) => void;
+}
+
+/** Of a limiter. */
+interface BudgetHooks {
+  /** Called when a wait has ended. */
+  readonly onChange: () => void;
+  /** Called when another process was told to pause, for so many ms. */
+  readonly onPause: (ms: number) => void;
+}
+
+/** Creates the budget of a limiter; `undefined` if its windows need none. */
+export type OpenBudget = (windows: readonly RateWindow[], hooks: BudgetHooks) => Budget | undefined;
+
+/** A slice of this process. */
+interface OwnSlice extends Slice {
+  used: number;
+  /** The last start. */
+  lastAt: number;
+}
+
+/** A window that outlives the process. */
+interface KeptWindow extends RateWindow {
+  /** Its place in the costs. */
+  readonly w: number;
+  /** Slices of this process, oldest first. */
+  own: readonly OwnSlice[];
+  /** Those of all processes, as of the last look. */
+  all: readonly Slice[];
+  /** Cost of permits whose requests are not written yet. */
+  pending: number;
+}
+
+const recordName = 'budget';
+/** Ms. Shorter windows are over before another process has started. */
+const shortestWindow = 10_000;
+/** Ms after which the record is read again, since another process may have been told to pause. */
+const freshFor = 750;
+/** Ms that a lock is waited for, which others hold for a few ms; and when the client closes. */
+const longestLock = 30_000;
+const longestLastLock = 2_000;
+/** Ms between two attempts to lock, at least. */
+const lockEvery = 5;
+/** Ms until the place is tried again after it failed. */
+const retryAfter = 60_000;
+/** Ms between looks at a budget that is used up, at least and at most: others may end their slices early. */
+const lookEvery = { min: 1_000, max: 60_000 };
+
+/**
+ * The part of a limit that outlives the process: how many units this process may start, and until when. It reserves them
+ * in slices, in a record that all processes share, and the next slice at half of the last one, so that no request waits
+ * for a disk. What is spaced within the process is the limiter's.
+ */
+export class Budget {
+  readonly #windows: readonly KeptWindow[];
+  readonly #tools: BudgetTools;
+  readonly #hooks: BudgetHooks;
+  readonly #closing = new AbortController();
+  #store: BudgetStore | undefined;
+  #bootId = '';
+  #syncing: Promise<void> | undefined;
+  /** Ms from the time since the boot to that of the record. */
+  #ahead = 0;
+  #latest = 0;
+  #syncedAt = -Infinity;
+  /** Less was free than a slice has. */
+  #isShort = false;
+  /** Set while the budget is used up. */
+  #usedUp: { readonly until: number; readonly lookAt: number } | undefined;
+  /** The end of a pause that the record does not have, by the time since the boot. */
+  #newPause: number | undefined;
+  #hasWarned = false;
+  /** Until then, only the limiter of this process counts: the place has failed. */
+  #offUntil = -Infinity;
+
+  private constructor(windows: readonly KeptWindow[], tools: BudgetTools, hooks: BudgetHooks) {
+    this.#windows = windows;
+    this.#tools = tools;
+    this.#hooks = hooks;
+  }
+
+  /** @returns what creates the budget of a limiter with windows of ten seconds or more. */
+  static opener(tools: BudgetTools): OpenBudget {
+    return (windows, hooks) => {
+      const kept = windows.flatMap((window, w): KeptWindow[] =>
+        window.span < shortestWindow ? [] : [{ ...window, w, own: [], all: [], pending: 0 }],
+      );
+      return kept.length === 0 ? undefined : new Budget(kept, tools, hooks);
+    };
+  }
+
+  /** Adds to the use of each window what other processes have used. */
+  used(own: readonly number[]): readonly number[] {
+    if (this.#isOff) return own;
+    const now = this.#now;
+    const all = new Map(this.#windows.map((window) => [window.w, window.max - this.#left(window, now)]));
+    return own.map((used, w) => Math.max(used, all.get(w) ?? 0));
+  }
+
+  /** The use of the window of which least is left; `undefined` before the record was read. */
+  get use(): BudgetUse | undefined {
+    if (this.#isOff || this.#syncedAt === -Infinity) return undefined;
+    const now = this.#now;
+    const refused = this.#usedUp ? this.#usedUp.until - now : 0;
+    const uses = this.#windows.flatMap((window): BudgetUse[] => {
+      // A burst is spaced soon.
+      if (window.per === undefined) return [];
+      const all = living(window.all, window, now);
+      const left = this.#left(window, now);
+      const nextAt = left < 1 ? freeAt(all, window, 1) : now;
+      return [
+        {
+          left,
+          limit: window.max,
+          per: window.per,
+          returnsIn: Math.max(0, refused, nextAt - now),
+          allIn: Math.max(0, freeAt(all, window, window.max) - now),
+        },
+      ];
+    });
+    return uses.sort((a, b) => a.left / a.limit - b.left / b.limit)[0];
+  }
+
+  /** Ms until a request of these costs may start; `Infinity` until `onChange`. */
+  waitFor(costs: readonly number[]): number {
+    if (this.#isOff) return 0;
+    const now = this.#now;
+    // At most the window: permits that are pending may be void by now.
+    const need = this.#windows.map((window) =>
+      Math.min(window.max, Math.max(0, window.pending + costIn(window, costs) - this.#room(window, now))),
+    );
+    if (need.every((units) => units === 0)) {
+      const isLow = !this.#isShort && this.#windows.some((window) => this.#isLow(window, now));
+      if (isLow || now - this.#syncedAt >= freshFor) this.#sync(need);
+      return 0;
+    }
+    if (this.#usedUp && this.#usedUp.lookAt > now) return this.#usedUp.lookAt - now;
+    this.#sync(need);
+    return Infinity;
+  }
+
+  /** Counts a permit, until `settle`. */
+  hold(costs: readonly number[]): void {
+    for (const window of this.#windows) window.pending += costIn(window, costs);
+  }
+
+  /** Whether a request may be written now: its slice may have ended since it got its permit. */
+  mayStart(costs: readonly number[]): boolean {
+    if (this.#isOff) return true;
+    const now = this.#now;
+    return this.#windows.every((window) => this.#room(window, now) >= costIn(window, costs));
+  }
+
+  /** Counts the request of a permit, if it was written. */
+  settle(costs: readonly number[], isWritten: boolean): void {
+    const now = this.#now;
+    for (const window of this.#windows) {
+      const cost = costIn(window, costs);
+      window.pending -= cost;
+      if (isWritten && !this.#isOff) spend(window, cost, now);
+    }
+  }
+
+  /** Tells the other processes. */
+  pause(ms: number): void {
+    this.#newPause = Math.max(this.#newPause ?? 0, this.#tools.boot.now() + ms);
+    if (!this.#isOff) this.#sync([]);
+  }
+
+  /** Gives back what this process has reserved and not used. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#syncing;
+    if (this.#isOff || this.#windows.every(({ own }) => own.length === 0)) return;
+    // Without it, they count in full until they leave.
+    await this.#syncOnce([]).catch(() => undefined);
+  }
+
+  get #isOff(): boolean {
+    return this.#tools.clock.monotonic() < this.#offUntil;
+  }
+
+  /** The record's time. */
+  get #now(): number {
+    return (this.#latest = Math.max(this.#latest, this.#tools.boot.now() + this.#ahead));
+  }
+
+  /** Units that are not used, of those that all processes may start. */
+  #left(window: KeptWindow, now: number): number {
+    return Math.max(0, window.max - costOf(living(window.all, window, now)) + this.#room(window, now));
+  }
+
+  #room({ own }: KeptWindow, now: number): number {
+    return own.reduce((sum, { to, cost, used }) => (to > now ? sum + Math.max(0, cost - used) : sum), 0);
+  }
+
+  /** Whether half of what was reserved is used or over. */
+  #isLow(window: KeptWindow, now: number): boolean {
+    const size = sliceSize(window);
+    const last = window.own.at(-1);
+    if (size < 2 || !last) return false;
+    return this.#room(window, now) - window.pending <= size / 2 || last.to - now <= sliceLength(window) / 2;
+  }
+
+  #sync(need: readonly number[]): void {
+    if (this.#syncing || this.#closing.signal.aborted) return;
+    this.#syncing = this.#syncOnce(need)
+      .catch((error: unknown) => this.#goOn(error))
+      .finally(() => {
+        this.#syncing = undefined;
+        if (this.#newPause !== undefined && !this.#isOff) this.#sync([]);
+        this.#hooks.onChange();
+      });
+  }
+
+  /** Reads the record, ends slices of this process that are over, reserves what is needed, and saves it. */
+  async #syncOnce(need: readonly number[]): Promise<void> {
+    const { boot, clock, open } = this.#tools;
+    const store = (this.#store ??= await open(this.#lock));
+    const release = await this.#lock(store);
+    try {
+      this.#bootId ||= await boot.id();
+      const { stored, isDamaged } = await this.#load(store);
+      const uptime = boot.now();
+      const wall = clock.now();
+      const { now, ahead } = timeOf(stored, { id: this.#bootId, uptime, wall });
+      // Not `ahead`: what this process does must not lag behind what the record has.
+      this.#ahead = now - uptime;
+      this.#latest = now;
+      const kept = this.#windows.map((window, nth) => this.#plan(window, stored, need[nth] ?? 0, now));
+      const isGranted = kept.every(({ isEnough }) => isEnough);
+      const pause = this.#newPause;
+      const pausedUntil = Math.max(stored.pausedUntil, pause === undefined ? 0 : pause + this.#ahead);
+      const lists = kept.map(({ window, all, granted }) => ({
+        window,
+        all: isGranted && granted ? [...all, granted] : all,
+      }));
+      const isReserved = isGranted && kept.some(({ granted }) => granted);
+      if (isReserved || isDamaged || pause !== undefined || kept.some(({ isChanged }) => isChanged)) {
+        const changed = lists.map(({ window, all }): [string, readonly Slice[]] => [nameOfWindow(window), all]);
+        const slices = { ...stored.slices, ...Object.fromEntries(changed) };
+        const boots = withBoot(stored.boots, this.#bootId, { ahead, at: now });
+        await store.save(recordName, { saved: now, wall, boots, pausedUntil, slices } satisfies BudgetRecord);
+      }
+      for (const { window, all } of lists) window.all = all;
+      for (const { window, own, granted } of kept)
+        window.own = isGranted && granted ? [...own, { ...granted, used: 0, lastAt: now }] : own;
+      if (this.#newPause === pause) this.#newPause = undefined;
+      this.#syncedAt = now;
+      this.#isShort = kept.some(({ window, granted }) => (granted?.cost ?? 0) < sliceSize(window));
+      this.#usedUp = isGranted ? undefined : this.#nextLook(kept, need, now);
+      if (pausedUntil > now) this.#hooks.onPause(pausedUntil - now);
+    } finally {
+      await release();
+    }
+  }
+
+  /** What becomes of a window: its slices, with those of this process as far as they were used, and a new one. */
+  #plan(window: KeptWindow, stored: BudgetRecord, need: number, now: number) {
+    const isLast = this.#closing.signal.aborted;
+    const isOver = ({ to, cost, used }: OwnSlice): boolean => isLast || to <= now || used >= cost;
+    const ended = window.own.filter(isOver);
+    const own = window.own.filter((slice) => !isOver(slice));
+    const mine = new Set(window.own.map(({ id }) => id));
+    const found = (stored.slices[nameOfWindow(window)] ?? []).filter(({ id }) => !mine.has(id));
+    const used = ended.flatMap(({ id, used: cost, lastAt: to }) => (cost > 0 ? [{ id, to, cost }] : []));
+    const open = own.map(({ id, to, cost }) => ({ id, to, cost }));
+    const all = living([...found, ...used, ...open], window, now);
+    const id = Math.floor(this.#tools.random() * 2 ** 52).toString(36);
+    const granted = isLast ? undefined : reserve(all, window, { need, now, id });
+    return { window, own, all, granted, isChanged: ended.length > 0, isEnough: need === 0 || granted !== undefined };
+  }
+
+  #nextLook(
+    kept: readonly { readonly window: KeptWindow; readonly all: readonly Slice[] }[],
+    need: readonly number[],
+    now: number,
+  ) {
+    const until = Math.max(...kept.map(({ window, all }, nth) => freeAt(all, window, need[nth] ?? 0)));
+    const every = Math.min(...kept.map(({ window }) => sliceLength(window)));
+    return { until, lookAt: Math.min(until, now + Math.min(lookEvery.max, Math.max(lookEvery.min, every))) };
+  }
+
+  /** A damaged record counts as a full one, since what it had is unknown. */
+  async #load(store: BudgetStore): Promise<{ readonly stored: BudgetRecord; readonly isDamaged: boolean }> {
+    const { clock, warn } = this.#tools;
+    let fault = 'it is not a budget';
+    try {
+      const found = await store.load(recordName);
+      const stored = found === undefined ? noBudget : decodeBudget(found);
+      if (stored) return { stored, isDamaged: false };
+    } catch (error) {
+      if (!SluiceError.is(error, 'checkpoint')) throw error;
+      fault = error.message;
+    }
+    warn(`The stored budget of a rate limit can't be read (${fault}). It counts as used up for one window.`);
+    const now = clock.now();
+    const full = this.#windows.map((window): [string, readonly Slice[]] => [
+      nameOfWindow(window),
+      [{ id: 'damaged', to: now, cost: window.max }],
+    ]);
+    return { stored: { ...noBudget, saved: now, wall: now, slices: Object.fromEntries(full) }, isDamaged: true };
+  }
+
+  /** Others hold it for a few ms. */
+  readonly #lock: LockBudget = async (store) => {
+    const { clock, random } = this.#tools;
+    const isLast = this.#closing.signal.aborted;
+    const stop = new AbortController();
+    const giveUp = (): void => stop.abort(new LockError('Another process has locked it for too long.'));
+    const cancel = clock.after(isLast ? longestLastLock : longestLock, giveUp);
+    this.#closing.signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      for (;;) {
+        try {
+          return await store.lock(stop.signal);
+        } catch (error) {
+          if (!SluiceError.is(error, 'lock') || stop.signal.aborted) throw error;
+          await sleep(clock, lockEvery * (1 + 3 * random()), stop.signal);
+        }
+      }
+    } finally {
+      cancel();
+      this.#closing.signal.removeEventListener('abort', giveUp);
+    }
+  };
+
+  /** Goes on without the place, and tries it again later. */
+  #goOn(error: unknown): void {
+    const { clock, warn } = this.#tools;
+    if (this.#closing.signal.aborted) return;
+    this.#offUntil = clock.monotonic() + retryAfter;
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    const message = error instanceof Error ? error.message : String(error);
+    warn(`A rate limit holds only within this process, because its budget can't be stored: ${message}`);
+  }
+}
+
+function costIn({ w }: KeptWindow, costs: readonly number[]): number {
+  return costs[w] ?? 1;
+}
+
+/** Takes units from the open slices, the oldest first. */
+function spend(window: KeptWindow, cost: number, now: number): void {
+  let rest = cost;
+  for (const slice of window.own) {
+    const taken = slice.to > now ? Math.min(rest, slice.cost - slice.used) : 0;
+    if (taken <= 0) continue;
+    slice.used += taken;
+    slice.lastAt = now;
+    rest -= taken;
+  }
+  // `fetch` does not say when a request is written, so it may have been later than it might.
+  if (rest > 0) window.own = [...window.own, { id: `late-${now}`, to: now, cost: rest, used: rest, lastAt: now }];
+}
