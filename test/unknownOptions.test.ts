@@ -154,6 +154,7 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   createClient: (more) => createClient({ apiKey: false, ...more }),
   'createClient: retry': (more) => createClient({ apiKey: false, retry: more }),
   'createClient: timeouts': (more) => createClient({ apiKey: false, timeouts: more }),
+  'createClient: limits': (more) => createClient({ apiKey: false, limits: { ...node.budgets('/nowhere'), ...more } }),
   'createClient: rateLimit': (more) => createClient({ apiKey: false, rateLimit: { requests: 1, per: 1, ...more } }),
   'createClient: one of several limits': (more) =>
     createClient({
@@ -229,6 +230,7 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
     node.fileSink(csvPackage.csvFormat(), { path: '/nowhere/rows', gzip: { pagesPerMember: 1, ...more } }),
   streamSink: (more) => node.streamSink(csvPackage.csvFormat(), process.stdout, more),
   fileState: (more) => node.fileState('/nowhere', more),
+  budgets: (more) => node.budgets('/nowhere', more),
   addressGuard: (more) => node.addressGuard(more),
   csv: (more) => csvPackage.csv({ path: '/nowhere/rows.csv', ...more }),
   csvFormat: (more) => csvPackage.csvFormat(more),

@@ -28,11 +28,12 @@ interface Row {
 const hour = 3_600_000;
 
 /** Three partitions of two pages each, whose rows say in which hour they were read. */
-function listing(hours: number, { killedAt = Infinity, pages = 0 } = {}): Source<Row> {
+function listing(hours: number, { killedAt = Infinity, pages = 0, returnedFor = NaN } = {}): Source<Row> {
   return createSource<Row>({
     name: 'items',
     identity: null,
     partitions: 3,
+    ...(!Number.isNaN(returnedFor) && { endpoint: { returnedFor: () => Promise.resolve(returnedFor) } }),
     schema: { columns: ['id', 'night'], types: { id: 'integer', night: 'integer' }, key: ({ id }) => id },
     fetch({ at, partition }) {
       pages += 1;
@@ -46,6 +47,8 @@ function listing(hours: number, { killedAt = Infinity, pages = 0 } = {}): Source
 interface Night extends ExportOptions {
   readonly hours: number;
   readonly killedAt?: number;
+  /** Ms since its budget has returned. */
+  readonly returnedFor?: number;
   readonly warnings?: string[];
 }
 
@@ -53,15 +56,19 @@ interface Night extends ExportOptions {
 function run(
   sink: Sink<Row>,
   state: StateStore,
-  { hours, killedAt, warnings, ...options }: Night,
+  { hours, killedAt, returnedFor, warnings, ...options }: Night,
 ): Promise<ExportReport> {
-  return exportTo(listing(hours, { ...(killedAt && { killedAt }) }), sink, {
-    state,
-    commitEvery: 1,
-    clock: { ...systemClock, now: () => Date.UTC(2030, 0, 1) + hours * hour },
-    onWarning: (message) => warnings?.push(message),
-    ...options,
-  }).run();
+  return exportTo(
+    listing(hours, { ...(killedAt && { killedAt }), ...(returnedFor !== undefined && { returnedFor }) }),
+    sink,
+    {
+      state,
+      commitEvery: 1,
+      clock: { ...systemClock, now: () => Date.UTC(2030, 0, 1) + hours * hour },
+      onWarning: (message) => warnings?.push(message),
+      ...options,
+    },
+  ).run();
 }
 
 const nightsIn = (lines: string): string =>
@@ -95,6 +102,19 @@ describe.each(Object.entries(files))('a run into %s that was interrupted', (_, {
       expect.stringMatching(hours > 12 ? /is too old to resume after\. Its 3 rows are exp/ : /goes on with 3 rows/),
     ]);
     expect(readdirSync(folder)).toEqual(['rows']);
+  });
+
+  test.each([
+    [-hour, '0 0 0 24 24 24'],
+    [hour, '0 0 0 24 24 24'],
+    [13 * hour, '24 24 24 24 24 24'],
+  ])('D2 that its budget held up is as old as the budget has returned: %i ms', async (returnedFor, nights) => {
+    const path = join(temporaryFolder(), 'rows');
+    const state = memoryState();
+    const target = sink({ path, ifExists: 'overwrite' });
+    await expect(run(target, state, { hours: 0, killedAt: 4 })).rejects.toThrow('killed');
+    await run(target, state, { hours: 24, returnedFor });
+    expect(read(path)).toBe(nights);
   });
 
   test('D2 is begun anew with what waits for other partitions, and where rows are appended', async () => {

@@ -145,6 +145,7 @@ function endpoint(
     isSecret: (text) => secrets.has(text),
     redact: (text, length) => secrets.redact(text, length),
     keyFingerprint: (salt) => credentials.fingerprint(salt),
+    returnedFor: async () => limiter.returnedFor?.(),
     withoutSecret: (address) => credentials.withoutSecret(address),
     observe(event) {
       const decoded = decodeSourceEvent(event) ?? { type: 'warning', message: noEvent, plugin };

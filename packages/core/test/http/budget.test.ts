@@ -38,6 +38,22 @@ describe('a budget that several processes share', () => {
     expect(worstWindow(machine.arrivals, per)).toBeLessThanOrEqual(requests);
   });
 
+  test('nothing is reserved for a process that has enough, however often it looks', async () => {
+    const machine = new BudgetMachine({ limit: { requests: 500, per: 60 * minute }, random: randomOf(1) });
+    machine.start({ requests: 4, parallel: 1, pause: 10_000, connect: 1, arrive: 1 });
+    // Half of a slice is 36 s.
+    await machine.runUntil(machine.now + 15_000);
+    expect(machine.arrivals.length).toBeGreaterThan(1);
+    expect(costOfRecord(machine)).toBe(10);
+  });
+
+  test('a place that is slower than a slice is long holds nothing up for ever', async () => {
+    const machine = new BudgetMachine({ limit: { requests: 30, per: 10_000 }, random: randomOf(1), slowness: 300 });
+    machine.start({ requests: 10, parallel: 1, pause: 0, connect: 1, arrive: 1 });
+    await machine.runUntil(machine.now + 5 * minute);
+    expect(machine.arrivals).toHaveLength(10);
+  });
+
   test('a process that ends gives back what it has not used, and one that is killed does not', async () => {
     const machine = new BudgetMachine({ limit: { requests: 500, per: minute }, random: randomOf(1) });
     const options = { requests: 3, parallel: 1, pause: 0, connect: 1, arrive: 1 };
@@ -51,6 +67,25 @@ describe('a budget that several processes share', () => {
     // 500 / 50 are a slice.
     expect(costOfRecord(machine)).toBe(13);
   });
+});
+
+test('a budget that was used up knows since when it has returned', async () => {
+  const machine = new BudgetMachine({ limit: { requests: 5, per: minute }, random: randomOf(1) });
+  const process = machine.start({ requests: 6, parallel: 1, pause: 0, connect: 1, arrive: 1 });
+  await machine.runUntil(machine.now + 1_000);
+  const returnedFor = async (): Promise<number | undefined> => {
+    const asked = process.budget.returnedFor();
+    await machine.runUntil(machine.now + 100);
+    return asked;
+  };
+  expect(await returnedFor()).toBeLessThan(-58_000);
+  machine.kill(process);
+  await machine.runUntil(machine.now + 2 * minute);
+  const later = machine.start({ requests: 0, parallel: 1, pause: 0, connect: 1, arrive: 1 });
+  const asked = later.budget.returnedFor();
+  await machine.runUntil(machine.now + 100);
+  expect(await asked).toBeGreaterThan(minute);
+  expect(await asked).toBeLessThan(minute + 2_000);
 });
 
 describe('slices', () => {
@@ -69,8 +104,8 @@ describe('slices', () => {
     ['nothing, if less is free than is needed', [slice(0, 4)], window, 2, undefined],
     ['nothing ahead, if a fiftieth is not a unit', [], window, 0, undefined],
   ])('reserves %s', (_, slices, of, need, wanted) => {
-    const reserved = reserve(slices, of, { need, now: 0, id: 'a' });
-    if (wanted) expect(reserved).toMatchObject({ ...wanted, to: minute / 50 });
+    const reserved = reserve(slices, of, { need, now: 0, lasts: 1_200, id: 'a' });
+    if (wanted) expect(reserved).toMatchObject(wanted);
     else expect(reserved).toBeUndefined();
   });
 

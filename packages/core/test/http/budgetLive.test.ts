@@ -53,7 +53,7 @@ async function setting(onRequest: (nth: number) => void = () => undefined) {
 type Opened = ReturnType<Awaited<ReturnType<typeof setting>>['open']>;
 
 const get = ({ api }: Opened, signal?: AbortSignal): Promise<unknown> =>
-  api.request({ route: 'test.route', path: '/', query: {}, signal });
+  api.request({ route: 'test.route', path: '/', query: {}, ...(signal && { signal }) });
 
 /** Sends requests until the budget is used up. */
 async function useUp(client: Opened): Promise<void> {
@@ -108,6 +108,18 @@ describe('a limit that outlives its process', () => {
     stop.abort();
     await expect(paused).rejects.toThrow();
     expect(arrived.length).toBeGreaterThan(2);
+  });
+
+  test('a used-up budget says when it returns, also to the next process', async () => {
+    const { open } = await setting();
+    const first = open();
+    expect(await first.api.returnedFor?.()).toBeUndefined();
+    await useUp(first);
+    await first.close();
+    await using second = open();
+    const returnedFor = (await second.api.returnedFor?.()) ?? 0;
+    expect(returnedFor).toBeGreaterThan(-day - 5_000);
+    expect(returnedFor).toBeLessThan(60_000 - day);
   });
 
   test('two keys have two budgets, and limits.name joins them', async () => {

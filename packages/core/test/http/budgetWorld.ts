@@ -9,6 +9,8 @@ export interface World {
   readonly limit: Limit;
   /** A number in [0, 1), repeatable. */
   readonly random: () => number;
+  /** How many times slower the disk is. Default: 1. */
+  readonly slowness?: number;
 }
 
 interface Event {
@@ -124,11 +126,11 @@ export class BudgetMachine {
   }
 
   storeOf(process: SimulatedProcess): BudgetStore {
-    const { random } = this.#world;
+    const { random, slowness = 1 } = this.#world;
     const takes = (ms: number, call: () => void): Promise<void> =>
       new Promise((resolve) => {
         this.after(
-          ms * random(),
+          slowness * ms * random(),
           () => {
             call();
             resolve();
@@ -184,7 +186,7 @@ export class SimulatedProcess {
   readonly #machine: BudgetMachine;
   readonly #options: ProcessOptions;
   readonly #random: () => number;
-  readonly #budget: Budget;
+  readonly budget: Budget;
   readonly #limit: Limit;
   #left: number;
   #waiting: (() => void)[] = [];
@@ -203,13 +205,13 @@ export class SimulatedProcess {
       warn: (message) => machine.warnings.push(message),
     })(rateWindows([limit]), { onChange: () => this.#wake(), onPause: () => undefined });
     if (!budget) throw new Error('The limit has no long window.');
-    this.#budget = budget;
+    this.budget = budget;
   }
 
   run(): void {
     const all = Array.from({ length: this.#options.parallel }, () => this.#sendAll());
     void Promise.all(all).then(async () => {
-      await this.#budget.close();
+      await this.budget.close();
       this.#machine.left(this);
     });
   }
@@ -224,10 +226,10 @@ export class SimulatedProcess {
       const all = [cost, cost];
       for (;;) {
         await this.#permit(all);
-        this.#budget.hold(all);
+        this.budget.hold(all);
         await this.#sleep(connect * this.#random());
-        const isWritten = this.#budget.mayStart(all);
-        this.#budget.settle(all, isWritten);
+        const isWritten = this.budget.mayStart(all);
+        this.budget.settle(all, isWritten);
         if (!isWritten) continue;
         this.#machine.arrivals.push({ at: this.#machine.now + arrive * this.#random(), cost });
         break;
@@ -238,7 +240,7 @@ export class SimulatedProcess {
 
   async #permit(costs: readonly number[]): Promise<void> {
     for (;;) {
-      const wait = this.#budget.waitFor(costs);
+      const wait = this.budget.waitFor(costs);
       if (wait === 0) return;
       await (wait === Infinity ? new Promise<void>((resolve) => this.#waiting.push(resolve)) : this.#sleep(wait));
     }

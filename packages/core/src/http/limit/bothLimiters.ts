@@ -40,6 +40,10 @@ export class BothLimiters implements Limiter {
     this.#shared.pause(ms);
   }
 
+  async returnedFor(): Promise<number | undefined> {
+    return this.#own.returnedFor?.();
+  }
+
   /** The other one is closed by the client. */
   async close(): Promise<void> {
     await this.#own.close?.();

@@ -107,6 +107,8 @@ export class Budget {
   #ahead = 0;
   #latest = 0;
   #syncedAt = -Infinity;
+  /** Ms that the last look took. */
+  #took = 0;
   /** Less was free than a slice has. */
   #isShort = false;
   /** Set while the budget is used up. */
@@ -205,17 +207,32 @@ export class Budget {
     }
   }
 
+  /** Ms since it has returned after it was used up, negative until then; `undefined` if it was not used up, or nothing knows. */
+  async returnedFor(): Promise<number | undefined> {
+    const { boot, clock } = this.#tools;
+    // If the place fails, the first request says so.
+    const stored = await this.#locked((store) => store.load(recordName)).catch(() => undefined);
+    const record = decodeBudget(stored);
+    if (!record) return undefined;
+    const { now } = timeOf(record, { id: this.#bootId, uptime: boot.now(), wall: clock.now() });
+    const returned = this.#windows.flatMap((window) => {
+      const all = record.slices[nameOfWindow(window)] ?? [];
+      return costOf(all) > window.max - 1 ? [now - freeAt(all, window, 1)] : [];
+    });
+    return returned.length === 0 ? undefined : Math.min(...returned);
+  }
+
   /** Tells the other processes. */
   pause(ms: number): void {
     this.#newPause = Math.max(this.#newPause ?? 0, this.#tools.boot.now() + ms);
     if (!this.#isOff) this.#sync([]);
   }
 
-  /** Gives back what this process has reserved and not used. */
+  /** Gives back what this process has reserved and not used, and stores a pause that is new. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#syncing;
-    if (this.#isOff || this.#windows.every(({ own }) => own.length === 0)) return;
+    if (this.#isOff || (this.#newPause === undefined && this.#windows.every(({ own }) => own.length === 0))) return;
     // Without it, they count in full until they leave.
     await this.#syncOnce([]).catch(() => undefined);
   }
@@ -257,13 +274,22 @@ export class Budget {
       });
   }
 
-  /** Reads the record, ends slices of this process that are over, reserves what is needed, and saves it. */
-  async #syncOnce(need: readonly number[]): Promise<void> {
-    const { boot, clock, open } = this.#tools;
+  async #locked<R>(use: (store: BudgetStore) => Promise<R>): Promise<R> {
+    const { boot, open } = this.#tools;
     const store = (this.#store ??= await open(this.#lock));
+    this.#bootId ||= await boot.id();
     const release = await this.#lock(store);
     try {
-      this.#bootId ||= await boot.id();
+      return await use(store);
+    } finally {
+      await release();
+    }
+  }
+
+  /** Reads the record, ends slices of this process that are over, reserves what is needed, and saves it. */
+  #syncOnce(need: readonly number[]): Promise<void> {
+    const { boot, clock } = this.#tools;
+    return this.#locked(async (store) => {
       const { stored, isDamaged } = await this.#load(store);
       const uptime = boot.now();
       const wall = clock.now();
@@ -280,23 +306,26 @@ export class Budget {
         all: isGranted && granted ? [...all, granted] : all,
       }));
       const isReserved = isGranted && kept.some(({ granted }) => granted);
-      if (isReserved || isDamaged || pause !== undefined || kept.some(({ isChanged }) => isChanged)) {
+      if (isReserved || isDamaged || pause !== undefined || kept.some(({ ended }) => ended.length > 0)) {
         const changed = lists.map(({ window, all }): [string, readonly Slice[]] => [nameOfWindow(window), all]);
         const slices = { ...stored.slices, ...Object.fromEntries(changed) };
         const boots = withBoot(stored.boots, this.#bootId, { ahead, at: now });
         await store.save(recordName, { saved: now, wall, boots, pausedUntil, slices } satisfies BudgetRecord);
       }
       for (const { window, all } of lists) window.all = all;
-      for (const { window, own, granted } of kept)
+      for (const { window, ended, granted } of kept) {
+        const own = window.own.filter((slice) => !ended.includes(slice));
         window.own = isGranted && granted ? [...own, { ...granted, used: 0, lastAt: now }] : own;
+      }
       if (this.#newPause === pause) this.#newPause = undefined;
       this.#syncedAt = now;
-      this.#isShort = kept.some(({ window, granted }) => (granted?.cost ?? 0) < sliceSize(window));
+      this.#took = this.#now - now;
+      this.#isShort = kept.some(
+        ({ window, isWanted, granted }) => isWanted && (granted?.cost ?? 0) < sliceSize(window),
+      );
       this.#usedUp = isGranted ? undefined : this.#nextLook(kept, need, now);
       if (pausedUntil > now) this.#hooks.onPause(pausedUntil - now);
-    } finally {
-      await release();
-    }
+    });
   }
 
   /** What becomes of a window: its slices, with those of this process as far as they were used, and a new one. */
@@ -311,8 +340,11 @@ export class Budget {
     const open = own.map(({ id, to, cost }) => ({ id, to, cost }));
     const all = living([...found, ...used, ...open], window, now);
     const id = Math.floor(this.#tools.random() * 2 ** 52).toString(36);
-    const granted = isLast ? undefined : reserve(all, window, { need, now, id });
-    return { window, own, all, granted, isChanged: ended.length > 0, isEnough: need === 0 || granted !== undefined };
+    const isWanted = !isLast && (need > 0 || this.#isLow(window, now));
+    // One that has ended when it is saved would be void, on a slow disk for ever.
+    const lasts = Math.max(sliceLength(window), 3 * this.#took);
+    const granted = isWanted ? reserve(all, window, { need, now, lasts, id }) : undefined;
+    return { window, all, ended, isWanted, granted, isEnough: need === 0 || granted !== undefined };
   }
 
   #nextLook(

@@ -95,16 +95,18 @@ export function costOf(slices: readonly Pick<Slice, 'cost'>[]): number {
  * of those with a start in the window was reserved, the others counted: none leaves within a window after its end.
  *
  * @param slices the living ones of all processes
+ * @param wanted `need`: units; `lasts`: ms
  * @returns `undefined` if there are not enough
  */
 export function reserve(
   slices: readonly Slice[],
   window: BudgetWindow,
-  { need, now, id }: { readonly need: number; readonly now: number; readonly id: string },
+  wanted: { readonly need: number; readonly now: number; readonly lasts: number; readonly id: string },
 ): Slice | undefined {
+  const { need, now, lasts, id } = wanted;
   const free = window.max - costOf(slices);
   const cost = Math.min(free, Math.max(need, sliceSize(window)));
-  return cost < need || cost <= 0 ? undefined : { id, to: now + sliceLength(window), cost };
+  return cost < need || cost <= 0 ? undefined : { id, to: now + lasts, cost };
 }
 
 /** When so many units are free, if nobody reserves any until then. */

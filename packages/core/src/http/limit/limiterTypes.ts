@@ -106,6 +106,11 @@ export interface Limiter {
   /** Starts nothing for `ms`. It never shortens a pause. */
   pause(ms: number): void;
   readonly state: LimiterState;
+  /**
+   * Ms since requests may start again, after a limit that outlives the process was used up; negative while it is.
+   * `undefined`: it was not used up, or the limiter does not know.
+   */
+  returnedFor?(): Promise<number | undefined>;
   /** Ends what it holds, e.g. a connection. A client calls it when it closes, also if others use the same limiter. */
   close?(): Promise<void>;
 }

@@ -83,6 +83,10 @@ export class LocalLimiter implements Limiter {
     this.#budget?.pause(ms);
   }
 
+  async returnedFor(): Promise<number | undefined> {
+    return this.#budget?.returnedFor();
+  }
+
   async close(): Promise<void> {
     await this.#budget?.close();
   }

@@ -61,9 +61,12 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
     return finished ? { kind: 'finished', checkpoint: found, report: finished } : beginNew();
   }
   const age = msSince(found.savedAt, clock);
+  // A run that its budget held up could not go on before.
+  const returnedFor = age > resumeWithin ? await info.endpoint?.returnedFor?.() : undefined;
+  const isTooOld = Math.min(age, returnedFor ?? age) > resumeWithin;
   const tooOld = `The last commit of the interrupted run (${found.savedAt ?? ''}) is too old to resume after. Its ${found.rows} rows are exported again.`;
   // Old rows must not be shown in place of newer ones. Its plan does not matter: nothing of it is visible yet.
-  if (sink.isRefreshed && age > resumeWithin) return beginNew(tooOld);
+  if (sink.isRefreshed && isTooOld) return beginNew(tooOld);
   const isSamePlan = found.planHash === plan.hash;
   if ((sink.isRefreshed || !isSamePlan) && (await isPublished(found, sink, target))) return beginNew();
   const whyReplaced = companion?.judge(found, isSamePlan);
@@ -86,7 +89,7 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
   if (info.isEndless) return { kind: 'earlier', checkpoint: carried };
   // What a service has received can't be taken back, and a sealed target may be published already.
   const isHidden = sink.delivery === 'exactly-once' && !found.isSealed;
-  if (isHidden && age > resumeWithin) return beginNew(tooOld, !sink.state && found.target === target);
+  if (isHidden && isTooOld) return beginNew(tooOld, !sink.state && found.target === target);
   const pausedFor = (found.pausedFor ?? 0) + age;
   return { kind: 'earlier', checkpoint: { ...carried, pausedFor } };
 }

@@ -109,6 +109,11 @@ export interface SourceEndpoint {
   redact?(text: string, length?: number): string;
   /** A short salted hash of the API key. With it, a checkpoint of another key, hence another project, is refused. */
   keyFingerprint?(salt: string): Promise<string>;
+  /**
+   * Ms since requests may start again, after a limit that outlives the process was used up; negative while it is.
+   * Default: nothing held them up.
+   */
+  returnedFor?(): Promise<number | undefined>;
   /** Emits a warning event of the client, e.g. about a skipped partition. Default: warnings are dropped. */
   warn?(message: string): void;
   /** Emits an event, e.g. a page. What it throws is ignored. A client emits a warning instead of an invalid event. */
