@@ -189,7 +189,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
     [
       'a prototype',
       { 'sluice.config.json': '{ "__proto__": { "plugins": [] } }' },
-      'sluice.config.json has an unknown setting "__proto__". Available: plugins, defaults.',
+      'sluice.config.json has an unknown setting "__proto__". Available: plugins, defaults, limits.',
     ],
     [
       'plugins that are no list',

@@ -43,7 +43,7 @@ describe('a rate', () => {
     expect(parseRate(text)).toEqual(rate);
   });
 
-  test.each(['', '25', '0/s', '-1/s', '0.5/s', '25/d', '25 / s', '25/10s', 'Unlimited', '1e3/s'])(
+  test.each(['', '25', '0/s', '-1/s', '0.5/s', '25/w', '25 / s', '25/10s', 'Unlimited', '1e3/s'])(
     '%j is refused',
     (text) => {
       expect(() => parseRate(text)).toThrow(UsageError);

@@ -148,6 +148,15 @@ describe('what holds a run up', () => {
       { kind: 'pause', left: 2_000 },
     ],
     [
+      'the budget is used up',
+      [
+        [0, request(1)],
+        [0, limiter({ paused: 3_600_000, cause: 'budget' })],
+      ],
+      1_000,
+      { kind: 'pause', left: 3_599_000, isBudget: true },
+    ],
+    [
       "the limiter's server is away",
       [
         [0, request(1)],
@@ -374,6 +383,7 @@ describe('what holds a run up', () => {
       { kind: 'pause', left: 54_000, refusedFor: 6_000, cause: 'HTTP 429' },
       { kind: 'pause', left: 50_000, refusedFor: 6_000, cause: 'HTTP 429' },
       { kind: 'pause', left: 3_600_000, refusedFor: 4_000, cause: 'HTTP 429' },
+      { kind: 'pause', left: 3_600_000, isBudget: true },
       { kind: 'response', since: 8_000, cause: 'no response' },
       { kind: 'response', since: 20_000 },
       { kind: 'retry', since: 4_000, left: 2_000, cause: 'HTTP 503' },
@@ -394,6 +404,7 @@ describe('what holds a run up', () => {
       'failing: The API allows no request for another 54 s (HTTP 429).',
       'waiting: The API allows no request for another 50 s (HTTP 429).',
       'waiting: The API allows no request for another 1 h 0 min (HTTP 429).',
+      'waiting: The run waits for its budget, which returns in 1 h 0 min.',
       'failing: The API has not responded for 8 s.',
       'waiting: The API has not responded for 20 s.',
       'waiting: The API has failed for 4 s (HTTP 503); the next attempt is in 2 s.',

@@ -54,6 +54,21 @@ describe('a budget that several processes share', () => {
     expect(machine.arrivals).toHaveLength(10);
   });
 
+  test('a place that fails holds nothing up, and counts again when it works', async () => {
+    const machine = new BudgetMachine({ limit: { requests: 5, per: 5 * minute }, random: randomOf(1) });
+    machine.isBroken = true;
+    machine.start({ requests: Infinity, parallel: 1, pause: 2_000, connect: 1, arrive: 1 });
+    await machine.runUntil(machine.now + minute - 5_000);
+    expect(machine.arrivals.length).toBeGreaterThan(20);
+    expect(machine.warnings).toHaveLength(1);
+    machine.isBroken = false;
+    await machine.runUntil(machine.now + minute);
+    const sent = machine.arrivals.length;
+    expect(costOfRecord(machine)).toBe(5);
+    await machine.runUntil(machine.now + minute);
+    expect(machine.arrivals).toHaveLength(sent);
+  });
+
   test('a process that ends gives back what it has not used, and one that is killed does not', async () => {
     const machine = new BudgetMachine({ limit: { requests: 500, per: minute }, random: randomOf(1) });
     const options = { requests: 3, parallel: 1, pause: 0, connect: 1, arrive: 1 };

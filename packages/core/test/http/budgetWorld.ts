@@ -26,7 +26,9 @@ export class BudgetMachine {
   /** When requests reached the API. */
   readonly arrivals: { readonly at: number; readonly cost: number }[] = [];
   readonly warnings: string[] = [];
-  /** The file; `damaged` can't be read. */
+  /** Nothing can be written. */
+  isBroken = false;
+  /** The file. */
   record: string | undefined;
   readonly #world: World;
   readonly #events: Event[] = [];
@@ -141,6 +143,7 @@ export class BudgetMachine {
     return {
       lock: async () => {
         await takes(3, () => undefined);
+        if (this.isBroken) throw new Error('The disk is broken.');
         if (this.#holder) throw new LockError('It is in use.');
         this.#holder = process;
         return async () => {

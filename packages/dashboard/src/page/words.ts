@@ -84,6 +84,8 @@ export function causeText(cause: string): string {
       return 'The API refused a request for now.';
     case 'quota':
       return "The API's quota is used up.";
+    case 'budget':
+      return 'The limit of all runs together is used up.';
     default:
       return 'The rate limit is paused.';
   }

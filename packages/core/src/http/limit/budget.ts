@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../../clock.js';
+import { type Clock, settlesWithin, sleep } from '../../clock.js';
 import { LockError, SluiceError } from '../../errors.js';
 import {
   type BudgetRecord,
@@ -83,6 +83,8 @@ const freshFor = 750;
 /** Ms that a lock is waited for, which others hold for a few ms; and when the client closes. */
 const longestLock = 30_000;
 const longestLastLock = 2_000;
+/** Ms that a look at the record may take. */
+const longestSync = 40_000;
 /** Ms between two attempts to lock, at least. */
 const lockEvery = 5;
 /** Ms until the place is tried again after it failed. */
@@ -116,8 +118,8 @@ export class Budget {
   /** The end of a pause that the record does not have, by the time since the boot. */
   #newPause: number | undefined;
   #hasWarned = false;
-  /** Until then, only the limiter of this process counts: the place has failed. */
-  #offUntil = -Infinity;
+  /** Set while the place fails, so that only the limiter of this process counts: when it is tried again. */
+  #retryAt: number | undefined;
 
   private constructor(windows: readonly KeptWindow[], tools: BudgetTools, hooks: BudgetHooks) {
     this.#windows = windows;
@@ -169,7 +171,10 @@ export class Budget {
 
   /** Ms until a request of these costs may start; `Infinity` until `onChange`. */
   waitFor(costs: readonly number[]): number {
-    if (this.#isOff) return 0;
+    if (this.#retryAt !== undefined) {
+      if (this.#tools.clock.monotonic() >= this.#retryAt) this.#sync([]);
+      return 0;
+    }
     const now = this.#now;
     // At most the window: permits that are pending may be void by now.
     const need = this.#windows.map((window) =>
@@ -238,7 +243,7 @@ export class Budget {
   }
 
   get #isOff(): boolean {
-    return this.#tools.clock.monotonic() < this.#offUntil;
+    return this.#retryAt !== undefined;
   }
 
   /** The record's time. */
@@ -265,13 +270,19 @@ export class Budget {
 
   #sync(need: readonly number[]): void {
     if (this.#syncing || this.#closing.signal.aborted) return;
-    this.#syncing = this.#syncOnce(need)
+    this.#syncing = this.#inTime(this.#syncOnce(need))
       .catch((error: unknown) => this.#goOn(error))
       .finally(() => {
         this.#syncing = undefined;
         if (this.#newPause !== undefined && !this.#isOff) this.#sync([]);
         this.#hooks.onChange();
       });
+  }
+
+  /** A request must not wait for ever for a place that does not answer. */
+  async #inTime(work: Promise<void>): Promise<void> {
+    if (await settlesWithin(this.#tools.clock, longestSync, work)) return work;
+    throw new LockError(`There was no answer for ${longestSync / 1_000} s.`);
   }
 
   async #locked<R>(use: (store: BudgetStore) => Promise<R>): Promise<R> {
@@ -319,6 +330,7 @@ export class Budget {
       }
       if (this.#newPause === pause) this.#newPause = undefined;
       this.#syncedAt = now;
+      this.#retryAt = undefined;
       this.#took = this.#now - now;
       this.#isShort = kept.some(
         ({ window, isWanted, granted }) => isWanted && (granted?.cost ?? 0) < sliceSize(window),
@@ -401,11 +413,11 @@ export class Budget {
     }
   };
 
-  /** Goes on without the place, and tries it again later. */
+  /** Goes on without the place, and tries it again later. No request waits for that. */
   #goOn(error: unknown): void {
     const { clock, warn } = this.#tools;
     if (this.#closing.signal.aborted) return;
-    this.#offUntil = clock.monotonic() + retryAfter;
+    this.#retryAt = clock.monotonic() + retryAfter;
     if (this.#hasWarned) return;
     this.#hasWarned = true;
     const message = error instanceof Error ? error.message : String(error);
