@@ -96,6 +96,13 @@ describe('an export with --max-time', () => {
       stdout: '',
       stderr: `${nothing}\n`,
     });
+    // A webhook has a position before its first record.
+    await using receiver = await startReceiver({ secrets: [secret] });
+    const forwarding = forwardArgs(sandbox, receiver, '--quiet');
+    for (const more of [[], ['--restart']])
+      expect(
+        await slice(hanging, [...forwarding, ...more], { cwd: folderWithSecret(), at: requested(1) }),
+      ).toMatchObject({ code: 1, stderr: expect.stringContaining(nothing) as string });
   });
 
   test('T4 fails as well if it only had what the slice before had committed', async () => {

@@ -119,7 +119,8 @@ export async function exportRows<T>(
     interruption: async (error: unknown) => {
       // Loaded on demand: a completed export does not need it. An upgrade of the package may have replaced it meanwhile.
       const loaded = await import('./interruptedExport.js').catch(() => undefined);
-      return loaded?.exportInterruption({ error, target, latest, resuming, ...frame.look() });
+      const total = latest?.total === undefined ? undefined : boundTotal(latest.total, maxRows);
+      return loaded?.exportInterruption({ error, target, latest, total, resuming, ...frame.look() });
     },
   };
   return withRun(frame, shown, async ({ reporter, page, showWarnings }) => {

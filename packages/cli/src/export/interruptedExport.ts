@@ -108,6 +108,8 @@ interface UnfinishedRun {
   readonly target: Pick<Target<never>, 'kind' | 'forwarding'>;
   /** Absent if the export was refused, or ended before it started. */
   readonly latest: ExportProgress | undefined;
+  /** Rows that it exports in the end, if the API says how many there are. */
+  readonly total?: number | undefined;
   /** Absent if it can't be resumed. */
   readonly resuming: Resuming | undefined;
   readonly deadLetters: number;
@@ -115,12 +117,12 @@ interface UnfinishedRun {
 
 /** What an early end means for an export to any target; `undefined` if there is nothing to add to the error. */
 export function exportInterruption(end: UnfinishedRun): InterruptionReport | undefined {
-  const { error, target, latest, resuming, deadLetters } = end;
+  const { error, target, latest, total, resuming, deadLetters } = end;
   const { kind, forwarding } = target;
   const isRefused = SluiceError.is(error, 'cursor-refused');
   if (resuming) {
     const { committed, commands } = resuming;
-    const left = committed.last && leftText(committed.last, latest?.total);
+    const left = committed.last && leftText(committed.last, total);
     const report = describeInterruption({ error, hasBegun: latest !== undefined, committed, commands, kind, left });
     const sentences = [
       forwarding && isRefused

@@ -47,7 +47,9 @@ export function judgeTimeUp(error: unknown, committed: CommittedState | undefine
   if (!(error instanceof TimeUp)) return error;
   if (!committed) return new Failure(`${error.message} An export to stdout cannot be resumed.`);
   const { found, last } = committed;
-  const isNew = last && (last.runId !== found?.runId || last.pages > found.pages || last.isSealed !== found.isSealed);
+  // A run that replaces an earlier one has none of its pages.
+  const before = found?.runId === last?.runId ? found : undefined;
+  const isNew = last && (last.pages > (before?.pages ?? 0) || last.isSealed !== before?.isSealed);
   if (isNew || settled > 0 || error.isPaused) return error;
   return new Failure('Nothing new was committed within --max-time. Give it more time.');
 }
