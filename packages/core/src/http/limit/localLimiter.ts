@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.js';
 import type { Budget, OpenBudget } from './budget.js';
 import { Lateness } from './lateness.js';
 import { checkLimit, costsOf, rateWindows, rateUse, type Limit, type RateWindow } from './limit.js';
-import type { AcquireOptions, BudgetUse, Limiter, LimiterState, Permit } from './limiterTypes.js';
+import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
 import { newPermit } from './permit.js';
 import { type Start, RequestWindows } from './requestWindows.js';
 import { WaitQueue } from './waitQueue.js';
@@ -69,10 +69,11 @@ export class LocalLimiter implements Limiter {
     const used = this.#starts.used(now);
     const rate = rateUse(this.#windows, this.#budget?.used(used) ?? used);
     const budget = this.#budget?.use;
+    const isHeldUp = this.#queue.size > 0 && budget !== undefined && budget.returnsIn >= shortestPause;
     return {
       queued: this.#queue.size,
       running: this.#running,
-      pausedFor: Math.max(0, this.#pausedUntil - now, budgetPause(budget)),
+      pausedFor: Math.max(0, this.#pausedUntil - now, isHeldUp ? budget.returnsIn : 0),
       ...(rate && { rate }),
       ...(budget && { budget }),
     };
@@ -176,12 +177,8 @@ export class LocalLimiter implements Limiter {
   }
 }
 
-/** Ms of a pause. A shorter wait is that of any rate. */
+/** Ms of a wait for the budget that is a pause. A shorter one is that of any rate. */
 const shortestPause = 1_000;
-
-function budgetPause({ returnsIn = 0 }: Partial<BudgetUse> = {}): number {
-  return returnsIn < shortestPause ? 0 : returnsIn;
-}
 
 /**
  * Bottleneck schedules by the wall clock, and would stall if that is set back: no job starts before the last start plus
