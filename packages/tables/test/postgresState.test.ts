@@ -1,4 +1,4 @@
-import { ConfigError, LockError, type Outage, type StateStore, watch } from '@sluice/core';
+import { ConfigError, LockError, type StateStore, watch } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../scripts/testScope.js';
 import { SkippingClock } from '../../core/test/rows/watch/skippingClock.js';
@@ -36,7 +36,7 @@ async function hold(state: StateStore): Promise<() => Promise<void>> {
 
 /** Resolves when whoever waits for a state has been told that it is held. */
 function waitFor(state: StateStore, stop = signal) {
-  const outages: (Outage | undefined)[] = [];
+  const outages: unknown[] = [];
   let tell = (): void => undefined;
   const isWaiting = new Promise<void>((resolve) => (tell = resolve));
   const lock = state.lock(stop, 'export', (outage) => {

@@ -8,9 +8,9 @@ import { refuseClosed } from '../environment/output.js';
 import { exitCodes } from '../errors/errors.js';
 import type { CommandOptions } from '../options/commands.js';
 import { withPlugins } from '../source/openClient.js';
-import { namedStore } from '../target/namedSink.js';
-import { hidePassword, matchNamed, stateFolder, parseTarget } from '../target/namedTarget.js';
-import { openTable, tableName } from '../target/tableTarget.js';
+import { matchNamed, stateFolder, parseTarget } from '../target/namedTarget.js';
+import { findStore } from '../target/stateStore.js';
+import { openTable, postgresUrl, tableName } from '../target/tableTarget.js';
 import { visibleText } from '../terminal/text.js';
 import { reportLines } from './checkpoint/lines.js';
 import { findState, reportFolder, reportStore, reportTable, type StateReport } from './checkpoint/stateReport.js';
@@ -38,15 +38,13 @@ async function reportOn(options: CommandOptions<'checkpoint show'>, environment:
   const named = parseTarget(file);
   // Only a name may be that of a plugin.
   const config = named && (await loadConfig(options, environment));
-  const store = config && matchNamed(file, 'stores', config);
-  if (store) {
-    hidePassword(store, environment.secrets);
+  // The URL of a database names a table, or a state.
+  const isTable = postgresUrl.test(file) && !/[?&]name=/.test(file);
+  const store = config && !isTable ? findStore(file, config, environment) : undefined;
+  if (config && store)
     return supervisePlugins(config, environment, (supervised) =>
-      withPlugins(config, supervised, async (client) =>
-        reportStore(store.shown, await namedStore(client, store, supervised)),
-      ),
+      withPlugins(config, supervised, async (client) => reportStore(store.shown, await store.open(client))),
     );
-  }
   const table = config && matchNamed(file, 'sinks', config) ? undefined : tableName(file);
   if (table) {
     const shown = table.kind === 'sqlite' ? `${table.path}#${table.table}` : file;

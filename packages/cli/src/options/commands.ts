@@ -149,7 +149,8 @@ export const commands = {
   'checkpoint show': {
     help: 'explain the state, without changing anything',
     takes: {
-      '<file>': 'the target file or table, its .sluice folder, the checkpoint in it, or NAME:TARGET of a plugin',
+      '<file>':
+        'the target file or table, its .sluice folder, the checkpoint in it, postgres://…?name=NAME, or NAME:TARGET of a plugin',
     },
     options: [groups.checkpoint],
     examples: ['sluice checkpoint show holdings.csv', 'sluice checkpoint show holdings.sqlite#nfts --format json'],

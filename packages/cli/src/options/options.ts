@@ -291,7 +291,7 @@ export const groups = {
   resume: group('Resuming (run the same command again):', {
     state: text(
       'folder',
-      "with --forward, --incremental or a plugin's sink: folder for the state, or NAME:TARGET for a plugin's store (default: HOST.sluice here, or NAME.TARGET.sluice)",
+      "with --forward, --incremental or a plugin's sink: folder for the state, postgres://user@host/database?name=NAME, or NAME:TARGET for a plugin's store (default: HOST.sluice here, or NAME.TARGET.sluice)",
       oneRun,
     ),
     restart,
@@ -326,7 +326,7 @@ export const groups = {
   watchState: group('State (run the same command to resume):', {
     state: text(
       'folder',
-      "folder for the state, or NAME:TARGET for a plugin's store (default: FILE.sluice or HOST.sluice here; none for stdout)",
+      "folder for the state, postgres://user@host/database?name=NAME, or NAME:TARGET for a plugin's store (default: FILE.sluice or HOST.sluice here; none for stdout)",
       oneRun,
     ),
     restart,

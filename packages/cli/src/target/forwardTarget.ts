@@ -10,7 +10,7 @@ import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
 import { chooseRetries } from '../source/openClient.js';
 import { describeDeliveries, type ForwardPlaces } from './deliveries.js';
-import { matchNamed } from './namedTarget.js';
+import { findStore } from './stateStore.js';
 import type { Target } from './target.js';
 
 /** Options of every command that forwards rows or changes. */
@@ -28,7 +28,7 @@ export async function forwardTarget<T extends object>(
   const { batch, deliveries, maxDeadLetters, maxSpool, onDead, breakLock, trustFilesystem: trustFileSystem } = options;
   if (options.state === '') throw new UsageError('--state is empty: give the name of a folder.');
   if (options.deadLetters === '') throw new UsageError('--dead-letters is empty: give the name of a file.');
-  const places = choosePlaces(url, options, config);
+  const places = choosePlaces(url, options, config, environment);
   const { warnings, ...listeners } = describeDeliveries(places.deadLetters);
   const sink = webhook<T>({
     ...(await webhookOptions(url, options, environment)),
@@ -52,9 +52,14 @@ export async function forwardTarget<T extends object>(
   };
 }
 
-/** If the state is in a plugin's store, the name of the file of dead letters comes from the URL. */
-function choosePlaces(url: string, { state, deadLetters }: Partial<ForwardPlaces>, config: Config): ForwardPlaces {
-  const store = state === undefined ? undefined : matchNamed(state, 'stores', config);
+/** If the state is not in a folder, the name of the file of dead letters comes from the URL. */
+function choosePlaces(
+  url: string,
+  { state, deadLetters }: Partial<ForwardPlaces>,
+  config: Config,
+  environment: Environment,
+): ForwardPlaces {
+  const store = state === undefined ? undefined : findStore(state, config, environment);
   const given = { ...(state !== undefined && !store && { state }), ...(deadLetters !== undefined && { deadLetters }) };
   return { ...forwardPlaces(url, given), ...(store && { state: store.shown }) };
 }

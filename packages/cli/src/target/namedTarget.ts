@@ -32,7 +32,7 @@ const words = {
 
 /**
  * The sink or store of a plugin that a text names; `undefined` for a path, such as `C:\rows.csv` and `./a:b.csv`, and for
- * a table.
+ * a database.
  *
  * @throws UsageError if it is an address, or names a sink or store without a target, or one that no plugin provides.
  */
@@ -52,8 +52,7 @@ export function findNamed(
     );
   const { name, target = '' } = parseTarget(text) ?? {};
   // The time of day in the name of a file has a colon, too.
-  if (name === undefined || (kind === 'sinks' && postgresUrl.test(text)) || (/\d$/.test(name) && /^\d\d/.test(target)))
-    return undefined;
+  if (name === undefined || postgresUrl.test(text) || (/\d$/.test(name) && /^\d\d/.test(target))) return undefined;
   if (scheme.test(name))
     throw new UsageError(
       `${option} does not take an address. ${/^file$/i.test(name) ? `Give the path of the ${otherwise} alone.` : 'To post to one, give --forward URL.'}`,

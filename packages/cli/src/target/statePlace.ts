@@ -6,7 +6,7 @@ import type { Environment } from '../environment/environment.js';
 import { toFlag } from '../options/option.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/commands.js';
-import { findNamed, hidePassword } from './namedTarget.js';
+import { findStore } from './stateStore.js';
 import type { TargetKind } from './target.js';
 
 type FolderOptions = OptionsOf<'breakLock' | 'trustFilesystem'>;
@@ -18,7 +18,7 @@ export interface StatePlace {
   readonly open: (client: Pick<Client, 'stores'>, onWarning: (message: string) => void) => Promise<StateStore>;
 }
 
-/** The folder or the plugin's store that `--state` names. @param folder the default. */
+/** The folder, the database or the plugin's store that `--state` names. @param folder the default. */
 export function statePlace(
   folder: string,
   options: FolderOptions & OptionsOf<'state'>,
@@ -28,16 +28,12 @@ export function statePlace(
   const { state: name } = options;
   if (name === undefined) return folderPlace(folder, options, environment);
   if (name === '') throw new UsageError('--state is empty: give the name of a folder.');
-  const store = findNamed(name, 'stores', config);
+  const store = findStore(name, config, environment, '--state');
   if (!store) return folderPlace(name, options, environment);
   const given = (['breakLock', 'trustFilesystem'] as const).find((option) => options[option]);
   if (given !== undefined)
     throw new UsageError(`${toFlag(given)} is for state in a folder, and ${store.shown} is not one.`);
-  hidePassword(store, environment.secrets);
-  return {
-    name: store.shown,
-    open: async (client) => (await import('./namedSink.js')).namedStore(client, store, environment),
-  };
+  return { name: store.shown, open: (client) => store.open(client) };
 }
 
 function folderPlace(

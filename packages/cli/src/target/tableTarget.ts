@@ -31,13 +31,7 @@ export function tableName(to: string, called = '--to'): TableName | undefined {
     return { kind: 'sqlite', path, table };
   }
   if (!postgresUrl.test(to)) return undefined;
-  if (!URL.canParse(to))
-    throw new UsageError(`${called} is not a valid URL. Write postgres://user@host/database?table=NAME.`);
-  const url = new URL(to);
-  if (url.password !== '' || url.searchParams.has('password'))
-    throw new UsageError(
-      `${called} has a password, which others on this machine can read. Leave it out, and set PGPASSWORD or use ~/.pgpass.`,
-    );
+  const url = parsePostgresUrl(to, called, 'postgres://user@host/database?table=NAME');
   const [table = '', ...others] = url.searchParams.getAll('table');
   if (url.hash !== '' || url.searchParams.has('schema') || others.length > 0)
     throw new UsageError(
@@ -46,6 +40,16 @@ export function tableName(to: string, called = '--to'): TableName | undefined {
   if (table === '') throw new UsageError(`${called} lacks the table: write postgres://user@host/database?table=NAME.`);
   url.searchParams.delete('table');
   return { kind: 'postgres', url: url.href, table };
+}
+
+/** @param form how it is written. @throws UsageError if it is not a URL, or has a password. */
+export function parsePostgresUrl(text: string, called: string, form: string): URL {
+  if (!URL.canParse(text)) throw new UsageError(`${called} is not a valid URL. Write ${form}.`);
+  const url = new URL(text);
+  if (url.password === '' && !url.searchParams.has('password')) return url;
+  throw new UsageError(
+    `${called} has a password, which others on this machine can read. Leave it out, and set PGPASSWORD or use ~/.pgpass.`,
+  );
 }
 
 /** For a command that reads a table. @throws UsageError if a text names something else. */

@@ -156,8 +156,10 @@ function nextText({
 }
 
 function knownText(log: WatchReport['log'], isLost: boolean): string {
-  if ('table' in log)
-    return `the snapshot of the watch is in the table ${log.table}, and is read when the watch starts`;
+  if (!('path' in log)) {
+    const where = 'table' in log ? `the table ${log.table}` : log.store;
+    return `the snapshot of the watch is in ${where}, and is read when the watch starts`;
+  }
   const name = basename(log.path);
   if (isLost)
     return `${name} no longer exists, and with it the snapshot of the watch, unless a program stores it elsewhere`;

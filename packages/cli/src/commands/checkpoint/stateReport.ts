@@ -8,6 +8,7 @@ import type { TableState } from '@sluice/tables/sqlite';
 import { Failure } from '../../errors/errors.js';
 import { readField } from '../../source/decodeRecords.js';
 import { namedIn } from '../../target/namedSink.js';
+import type { OpenedStore } from '../../target/stateStore.js';
 
 /** What the state of an export or a watch says. Contains neither cursors nor the key. */
 export type StateReport = CheckpointReport | WatchReport;
@@ -64,7 +65,8 @@ export interface WatchReport extends ReportedState {
   readonly log:
     | { readonly path: string; readonly bytes: number; readonly writtenAt: string }
     | { readonly path: string; readonly isMissing: true }
-    | { readonly table: string };
+    | { readonly table: string }
+    | { readonly store: string };
   /** What it has committed to its target. Absent if there is no checkpoint, e.g. for stdout. */
   readonly written?: WrittenChanges | undefined;
 }
@@ -139,10 +141,13 @@ export async function reportTable(target: string, state: TableState): Promise<St
   return { log: { table: '_sluice' }, written, table, holder };
 }
 
-/** The same for a plugin's store. */
-export async function reportStore(name: string, store: Pick<StateStore, 'load'>): Promise<CheckpointReport> {
+/** The same for a state that is not in a folder. */
+export async function reportStore(name: string, store: OpenedStore): Promise<StateReport> {
   const checkpoint = await loadStored(name, store);
-  return { ...reportExport(name, checkpoint), ...(await inspectTarget(checkpoint, undefined)) };
+  const target = await inspectTarget(checkpoint, undefined);
+  const holder = await store.holder?.();
+  if (!isWatch(checkpoint)) return { ...reportExport(name, checkpoint), ...target, holder };
+  return { log: { store: name }, written: { ...target, ...countChanges(checkpoint) }, holder };
 }
 
 async function loadStored(name: string, store: Pick<StateStore, 'load'>): Promise<Checkpoint> {
