@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSandbox, type Sandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
+import { openDatabase, postgresPrograms } from '../../../test/kit/postgresServer.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { Interruption } from '../src/errors/errors.js';
 import { main } from '../src/program.js';
@@ -44,6 +45,33 @@ test('L1 three commands in a row send as many requests as --rate allows for a da
   }
   expect(requests).toBe(5);
 });
+
+test.runIf(postgresPrograms !== undefined)(
+  'L1 machines that forget share the budget of a database, and --max-time does not wait for it',
+  { tags: ['slow'] },
+  async () => {
+    const { url, query } = await openDatabase();
+    let requests = 0;
+    await using sandbox = await startSandbox({
+      streams: 55,
+      script: () => {
+        requests += 1;
+        return undefined;
+      },
+    });
+    const args = ['streams', 'export', '--to', 'out.csv', '--page-size', '5', '--rate', '5/d', '--max-time', '1m'];
+    for (let machine = 0; machine < 2; machine += 1) {
+      const cwd = temporaryFolder();
+      writeFileSync(join(cwd, 'sluice.config.json'), JSON.stringify({ limits: { place: url } }));
+      const { code, stderr } = await sluice(args, { env: { ...settingsFor(sandbox), HOME: cwd }, cwd });
+      expect(stderr).toMatch(/Stopped: the next request may start at \d{4}-\d\d-\d\d \d\d:\d\d/);
+      expect(code).toBe(75);
+      expect(requests).toBe(5);
+      expect(readdirSync(cwd)).not.toContain('.local');
+    }
+    expect(await query("SELECT count(DISTINCT target) FROM _sluice_state WHERE target LIKE 'limits/%'")).toBe('2');
+  },
+);
 
 test('without a folder for the state, a command warns once and goes on', async () => {
   await using sandbox = await startSandbox({ streams: 5 });

@@ -28,8 +28,8 @@ export interface SluiceConfig {
 /** Where limits are kept that outlive a command. */
 export interface LimitSettings {
   /**
-   * A folder, or, in a module, a function that opens the state of a budget, e.g. in a database that several machines
-   * share. A folder is relative to that of the configuration.
+   * A folder, relative to that of the configuration, or `postgres://user@host/database`, for machines that share a limit
+   * or forget their disks. In a module also a function that opens the state of a budget.
    */
   readonly place?: string | Budgets['place'];
   /** All configurations with this name share one budget. Default: one for each API and its credentials. */

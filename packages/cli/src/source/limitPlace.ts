@@ -5,15 +5,22 @@ import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { stateFolder } from '../environment/stateFolder.js';
 import { Failure } from '../errors/errors.js';
+import { databaseStates } from '../target/stateStore.js';
+import { postgresUrl } from '../target/tableTarget.js';
 
 /** Where the limits of a command are kept: as the configuration says, or in the folder of the user's state. */
 export function limitPlace(
   { limits = {}, file }: Pick<Config, 'limits' | 'file'>,
-  { variables, folder }: Pick<Environment, 'variables' | 'folder'>,
+  environment: Environment,
 ): Budgets | false {
+  const { variables, folder } = environment;
   if (limits === false) return false;
   const { place, name } = limits;
   if (typeof place === 'function') return budgets(place, { name });
+  if (place !== undefined && postgresUrl.test(place)) {
+    const open = databaseStates(place, environment, 'limits.place');
+    return budgets((budget) => open(`limits/${budget}`), { name });
+  }
   if (place !== undefined) return budgets(resolve(file ? dirname(file.path) : folder, place), { name });
   const state = stateFolder(variables);
   // Only a command that has such a limit needs the folder.

@@ -42,14 +42,28 @@ export function findStore(
 function databaseStore(text: string, environment: Environment, option = 'The state'): NamedStore {
   const url = parsePostgresUrl(text, option, form);
   const [name = '', ...names] = url.searchParams.getAll('name');
-  const [schema, ...schemas] = url.searchParams.getAll('schema');
   if (name === '')
     throw new UsageError(`${option} lacks the name of the state, which each job has of its own: write ${form}.`);
-  if (url.hash !== '' || url.searchParams.has('table') || names.length + schemas.length > 0)
-    throw new UsageError(
-      `${option} names one state, as ${form}, in the schema that &schema=SCHEMA says, and takes no # and no table.`,
-    );
-  for (const own of ['name', 'schema']) url.searchParams.delete(own);
-  const place = { ...addPassword(url.href, environment), name, schema };
-  return { shown: text, open: async () => (await import('@sluice/tables/postgres')).postgresState(place) };
+  if (names.length > 0) throw new UsageError(`${option} names several states: write ${form}.`);
+  url.searchParams.delete('name');
+  const open = openDatabase(url, option, environment);
+  return { shown: text, open: () => open(name) };
+}
+
+/** The states of a database, of which a text has the URL, by their names. @throws UsageError if it is not one. */
+export function databaseStates(
+  text: string,
+  environment: Environment,
+  option: string,
+): (name: string) => Promise<OpenedStore> {
+  return openDatabase(parsePostgresUrl(text, option, 'postgres://user@host/database'), option, environment);
+}
+
+function openDatabase(url: URL, option: string, environment: Environment): (name: string) => Promise<OpenedStore> {
+  const [schema, ...schemas] = url.searchParams.getAll('schema');
+  if (url.hash !== '' || url.searchParams.has('table') || schemas.length > 0)
+    throw new UsageError(`${option} takes one &schema=SCHEMA, no table and no #.`);
+  url.searchParams.delete('schema');
+  const place = { ...addPassword(url.href, environment), schema };
+  return async (name) => (await import('@sluice/tables/postgres')).postgresState({ ...place, name });
 }
