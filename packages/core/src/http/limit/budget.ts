@@ -366,7 +366,11 @@ export class Budget {
   ) {
     const until = Math.max(...kept.map(({ window, all }, nth) => freeAt(all, window, need[nth] ?? 0)));
     const every = Math.min(...kept.map(({ window }) => sliceLength(window)));
-    return { until, lookAt: Math.min(until, now + Math.min(lookEvery.max, Math.max(lookEvery.min, every))) };
+    // While the record is read, more may return: on a slow disk the units would come one by one.
+    return {
+      until,
+      lookAt: Math.min(until + this.#took, now + Math.min(lookEvery.max, Math.max(lookEvery.min, every))),
+    };
   }
 
   /** A damaged record counts as a full one, since what it had is unknown. */

@@ -105,7 +105,9 @@ export function reserve(
 ): Slice | undefined {
   const { need, now, lasts, id } = wanted;
   const free = window.max - costOf(slices);
-  const cost = Math.min(free, Math.max(need, sliceSize(window)));
+  // As much as returns in that time. Rounding must not cost a unit.
+  const ahead = Math.floor((window.max * lasts) / window.span + 1e-9);
+  const cost = Math.min(free, Math.max(need, ahead));
   return cost < need || cost <= 0 ? undefined : { id, to: now + lasts, cost };
 }
 
