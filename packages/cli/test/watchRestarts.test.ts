@@ -134,11 +134,15 @@ describe('state', () => {
     const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
     const first = startSluice(watchArgs(...more), options);
     await listenTo(first.process.stderr).until(/Watching/);
-    for (const other of [[], ['--restart'], ['--break-lock']]) {
+    for (const [other, said] of [
+      [[], ''],
+      [['--restart'], ''],
+      [['--break-lock'], ' It is alive, so its lock is not broken.'],
+    ] as const) {
       expect(await sluice(watchArgs(...more, ...other), options)).toEqual({
         code: 1,
         stdout: '',
-        stderr: `sluice: ${join(options.cwd, folder)} is in use by process ${String(first.process.pid)} on ${hostname()}. Wait until it is done, or stop it: nothing was changed.\n`,
+        stderr: `sluice: ${join(options.cwd, folder)} is in use by process ${String(first.process.pid)} on ${hostname().slice(0, 24)}.${said} Wait until it is done, or stop it: nothing was changed.\n`,
       });
     }
     first.process.kill('SIGTERM');
