@@ -13,6 +13,7 @@ import type { BatchLimits } from './webhook/batches.js';
 import type { DeadLetter } from './webhook/deadLetter.js';
 import { checkDeadLetterFile } from './webhook/deadLetterFile.js';
 import { deadLetterFolder } from './webhook/deadLetterJournal.js';
+import { requireLog, shownPlace, type DeadLetterPlace } from './webhook/deadLetters.js';
 import { deliveryReports } from './webhook/deliveryReports.js';
 import { endpointNames, prepareEndpoint, type EndpointOptions } from './webhook/endpoint.js';
 import { pageEncoder, type WebhookFormat } from './webhook/outgoing.js';
@@ -46,10 +47,11 @@ export interface WebhookOptions<T>
    */
   readonly format?: WebhookFormat<T> | undefined;
   /**
-   * A file for records that the endpoint refuses because of their content (400, 409, 413, 422). Default: none, so the
-   * first one fails the export. `breakLock` and `trustFileSystem` apply to its lock.
+   * Where records are set aside that the endpoint refuses because of their content (400, 409, 413, 422): a file, or with
+   * `true` the state of the export, which needs no disk. Default: nowhere, so the first one fails the export.
+   * `breakLock` and `trustFileSystem` apply to the lock of the file.
    */
-  readonly deadLetter?: string | undefined;
+  readonly deadLetter?: string | true | undefined;
   /** Maximum number of refused records, without parked ones; one more fails the export. Default 100. */
   readonly maxDeadLetters?: number | undefined;
   /** Later records with the key of a dead letter: sent (default), or parked with it, which preserves their order. */
@@ -85,7 +87,7 @@ const defaultMaxSpool = 1_000_000_000;
  *
  * @throws ConfigError if an option is invalid or the URL is not encrypted, ForbiddenAddressError if it leads to this
  * machine or a private network. Later: HttpError, RateLimitError, NetworkError or RequestTimeoutError if the endpoint
- * accepts nothing, SinkError if there are too many dead letters, or one without a file for it.
+ * accepts nothing, SinkError if there are too many dead letters, or one without a place for it.
  */
 export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
   checkOptions('webhook()', options, {
@@ -158,7 +160,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
           reports.onDeadLetter(letter);
           if (!onDeadLetter && letter.attempts > 0)
             context.warn?.(
-              `Record ${letter.id} was refused with ${String(letter.status)}, and set aside in ${String(deadLetter)}.`,
+              `Record ${letter.id} was refused with ${String(letter.status)}, and set aside in ${shownPlace(deadLetter)}.`,
             );
           try {
             onDeadLetter?.(letter);
@@ -173,13 +175,17 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
   };
 }
 
-/** @throws ConfigError if dead letters and state share a folder: the export would wait for its own lock. */
+/** @throws ConfigError if there is no state for them, or they share a folder with it: the export would wait for its own lock. */
 async function checkLetters(
-  deadLetter: string | undefined,
-  { stateFolder }: Pick<SinkContext<never>, 'stateFolder'>,
+  deadLetter: DeadLetterPlace | undefined,
+  { stateFolder, log }: Pick<SinkContext<never>, 'stateFolder' | 'log'>,
   fileSystem: FileSystem | undefined,
 ): Promise<void> {
   if (deadLetter === undefined) return;
+  if (deadLetter === true) {
+    requireLog(log);
+    return;
+  }
   await checkDeadLetterFile(deadLetter, fileSystem);
   if (stateFolder !== undefined && resolve(stateFolder) === deadLetterFolder(resolve(deadLetter)))
     throw new ConfigError(

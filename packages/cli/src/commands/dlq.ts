@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
-import { SluiceError, systemClock } from '@sluice/core';
+import { SluiceError, type StateStore, systemClock } from '@sluice/core';
 import { type ListedLetter, readDeadLetters, replay, type ReplayCounts } from '@sluice/exporters/webhook';
 import type { Run } from '../config/config.js';
+import type { Environment } from '../environment/environment.js';
 import { explainInFlags } from '../options/cliTerms.js';
 import { refuseClosed } from '../environment/output.js';
 import { withinTime } from '../environment/withinTime.js';
@@ -12,6 +13,7 @@ import { endEarly } from '../export/withRun.js';
 import { standardInput } from '../input/readInput.js';
 import { openReporter } from '../progress/reporter.js';
 import { webhookOptions } from '../target/forwardTarget.js';
+import { databaseStore } from '../target/stateStore.js';
 import { formatCount, formatDuration, formatNumber, formatTime } from '../terminal/format.js';
 import { type Column, table } from '../terminal/textTable.js';
 import { visibleText } from '../terminal/text.js';
@@ -25,7 +27,7 @@ export const dlqReplay: Run<'dlq replay'> = (options, given, invocation) =>
 
 const replayLetters: Run<'dlq replay'> = async (options, environment, { args }) => {
   const { file, to, deliveries, breakLock, trustFilesystem: trustFileSystem, progress = 'plain', quiet } = options;
-  const { signal, folder, stderr, secrets, command, hasFlag } = environment;
+  const { signal, stderr, secrets, command, hasFlag } = environment;
   if (to === undefined) throw new UsageError('Where to? Give --to URL, the address of the service.');
   const endpoint = await webhookOptions(to, options, environment);
   const target = URL.canParse(to) ? new URL(to).origin : '';
@@ -45,7 +47,7 @@ const replayLetters: Run<'dlq replay'> = async (options, environment, { args }) 
   };
   for (const warning of environment.warnings) warn(warning);
   try {
-    latest = await replay(resolve(folder, file), {
+    latest = await replay(await openLetters(file, environment), {
       ...endpoint,
       signal,
       onWarning: warn,
@@ -77,6 +79,11 @@ const replayLetters: Run<'dlq replay'> = async (options, environment, { args }) 
   }
 };
 
+/** The path of a file, or the state of a database. */
+async function openLetters(file: string, environment: Environment): Promise<string | StateStore> {
+  return (await databaseStore(file, environment)?.open()) ?? resolve(environment.folder, file);
+}
+
 /** The progress of a replay. @example '1,200 of 3,000 dead letters replayed, 3 refused again' */
 function replayProgress({ replayed, stillDead, left }: ReplayCounts): string {
   const again = stillDead === 0 ? '' : `, ${formatNumber(stillDead)} refused again`;
@@ -93,9 +100,10 @@ function replayRest({ stillDead, left }: ReplayCounts): string {
 }
 
 /** `sluice dlq show`: lists dead letters with the responses to them. May run during an export or a replay. */
-export const dlqShow: Run<'dlq show'> = async ({ file, format = 'text' }, { stdout, folder }) => {
+export const dlqShow: Run<'dlq show'> = async ({ file, format = 'text' }, environment) => {
+  const { stdout } = environment;
   refuseClosed(stdout);
-  const path = resolve(folder, file);
+  const place = await openLetters(file, environment);
   let torn: number | undefined;
   const onTorn = (line: number): void => {
     torn = line;
@@ -107,11 +115,11 @@ export const dlqShow: Run<'dlq show'> = async ({ file, format = 'text' }, { stdo
     );
   };
   if (format === 'json') {
-    for await (const text of letterJson(path, onTorn)) await stdout.write(text);
+    for await (const text of letterJson(place, onTorn)) await stdout.write(text);
     return ended();
   }
   const letters: LetterRow[] = [];
-  for await (const { letter, isReplayed } of readDeadLetters(path, { onTorn })) {
+  for await (const { letter, isReplayed } of readDeadLetters(place, { onTorn })) {
     const { id, key, attempts, status, answer, at } = letter;
     letters.push({ id, key, attempts, status, answer, at, isReplayed });
   }
@@ -124,10 +132,13 @@ export const dlqShow: Run<'dlq show'> = async ({ file, format = 'text' }, { stdo
 };
 
 /** One JSON object with a letter per line, streamed, since the file may be large. */
-async function* letterJson(path: string, onTorn: (line: number) => void): AsyncGenerator<string, void, undefined> {
+async function* letterJson(
+  place: string | StateStore,
+  onTorn: (line: number) => void,
+): AsyncGenerator<string, void, undefined> {
   let total = 0;
   let replayed = 0;
-  for await (const { letter, line, isReplayed } of readDeadLetters(path, { onTorn })) {
+  for await (const { letter, line, isReplayed } of readDeadLetters(place, { onTorn })) {
     yield `${total === 0 ? '{"letters":[' : ','}\n${JSON.stringify({ line, isReplayed, ...letter })}`;
     total += 1;
     if (isReplayed) replayed += 1;

@@ -22,7 +22,7 @@ const source = {
 };
 const runName = 'the name of a run, or the path of its folder (./FOLDER)';
 const run = { '<run>': runName };
-const deadLetters = { '<file>': 'file of dead letters' };
+const deadLetters = { '<file>': 'file of dead letters, or the --state postgres://…?name=NAME that has them' };
 
 /** All commands, in the order of the help. */
 export const commands = {

@@ -158,10 +158,13 @@ const delivery = {
   ...webhook,
   deliveries: count('parallel requests (default: 8)', ofWebhook),
   batch: count('records per request, as an array (default: one record, not in an array)', ofWebhook),
-  deadLetters: file('file for records that the service refuses permanently (default: HOST.dead.jsonl here)', {
-    about: 'webhook',
-    isForOneRun: true,
-  }),
+  deadLetters: file(
+    'file for records that the service refuses permanently (default: HOST.dead.jsonl here, or the state if that is in a database)',
+    {
+      about: 'webhook',
+      isForOneRun: true,
+    },
+  ),
   maxDeadLetters: count('fail after more dead letters than this (default: 100)', ofWebhook),
   onDead: what(
     ['continue', 'park'],

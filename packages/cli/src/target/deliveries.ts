@@ -26,9 +26,9 @@ export function describeDeliveries(file: string) {
 }
 
 export interface ForwardPlaces {
-  /** The folder of the state, or a plugin's store. */
+  /** The folder of the state, or what else has it. */
   readonly state: string;
-  /** The file of records that the webhook refuses. */
+  /** The file of records that the webhook refuses, or the state that has them. */
   readonly deadLetters: string;
 }
 

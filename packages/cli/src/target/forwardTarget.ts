@@ -28,12 +28,12 @@ export async function forwardTarget<T extends object>(
   const { batch, deliveries, maxDeadLetters, maxSpool, onDead, breakLock, trustFilesystem: trustFileSystem } = options;
   if (options.state === '') throw new UsageError('--state is empty: give the name of a folder.');
   if (options.deadLetters === '') throw new UsageError('--dead-letters is empty: give the name of a file.');
-  const places = choosePlaces(url, options, config, environment);
+  const { deadLetter, ...places } = choosePlaces(url, options, config, environment);
   const { warnings, ...listeners } = describeDeliveries(places.deadLetters);
   const sink = webhook<T>({
     ...(await webhookOptions(url, options, environment)),
     ...listeners,
-    deadLetter: resolve(environment.folder, places.deadLetters),
+    deadLetter,
     batch,
     deliveries,
     maxDeadLetters,
@@ -52,16 +52,22 @@ export async function forwardTarget<T extends object>(
   };
 }
 
-/** If the state is not in a folder, the name of the file of dead letters comes from the URL. */
+/**
+ * A state in a database has the dead letters, too, unless they are given a file. If it is in a plugin's store, the name of
+ * their file comes from the URL.
+ */
 function choosePlaces(
   url: string,
   { state, deadLetters }: Partial<ForwardPlaces>,
   config: Config,
   environment: Environment,
-): ForwardPlaces {
-  const store = state === undefined ? undefined : findStore(state, config, environment);
+): ForwardPlaces & { readonly deadLetter: string | true } {
+  const store = state === undefined ? undefined : findStore(state, config, environment, '--state');
+  if (store?.isDatabase && deadLetters === undefined)
+    return { state: store.shown, deadLetters: store.shown, deadLetter: true };
   const given = { ...(state !== undefined && !store && { state }), ...(deadLetters !== undefined && { deadLetters }) };
-  return { ...forwardPlaces(url, given), ...(store && { state: store.shown }) };
+  const places = { ...forwardPlaces(url, given), ...(store && { state: store.shown }) };
+  return { ...places, deadLetter: resolve(environment.folder, places.deadLetters) };
 }
 
 /** Options of every command that sends to a webhook. */

@@ -10,6 +10,7 @@ import { addPassword, parsePostgresUrl, postgresUrl } from './tableTarget.js';
 export interface NamedStore {
   /** Without passwords. */
   readonly shown: string;
+  readonly isDatabase: boolean;
   readonly open: (client: Pick<Client, 'stores'>) => Promise<OpenedStore>;
 }
 
@@ -31,15 +32,16 @@ export function findStore(
   option?: string,
 ): NamedStore | undefined {
   const named = (option === undefined ? matchNamed : findNamed)(text, 'stores', config);
-  if (!named) return postgresUrl.test(text) ? databaseStore(text, environment, option) : undefined;
+  if (!named) return databaseStore(text, environment, option);
   hidePassword(named, environment.secrets);
   const open: NamedStore['open'] = async (client) =>
     (await import('./namedSink.js')).namedStore(client, named, environment);
-  return { shown: named.shown, open };
+  return { shown: named.shown, isDatabase: false, open };
 }
 
-/** The state of a database. @throws UsageError if the URL does not name it. */
-function databaseStore(text: string, environment: Environment, option = 'The state'): NamedStore {
+/** The state of a database; `undefined` if the text is something else. @throws UsageError if its URL does not name one. */
+export function databaseStore(text: string, environment: Environment, option = 'The URL') {
+  if (!postgresUrl.test(text)) return undefined;
   const url = parsePostgresUrl(text, option, form);
   const [name = '', ...names] = url.searchParams.getAll('name');
   if (name === '')
@@ -47,7 +49,7 @@ function databaseStore(text: string, environment: Environment, option = 'The sta
   if (names.length > 0) throw new UsageError(`${option} names several states: write ${form}.`);
   url.searchParams.delete('name');
   const open = openDatabase(url, option, environment);
-  return { shown: text, open: () => open(name) };
+  return { shown: text, isDatabase: true, open: () => open(name) };
 }
 
 /** The states of a database, of which a text has the URL, by their names. @throws UsageError if it is not one. */

@@ -39,15 +39,22 @@ export function encodeDeadLetter({ id, key, attempts, status, answer, at, record
 export function decodeDeadLetter(line: Buffer): FiledLetter | undefined {
   // Decoding invalid UTF-8 would change the text.
   const value = isUtf8(line) ? tryParseJson(line.toString()) : undefined;
+  const letter = decodeLetter(value);
+  const run = isRecord(value) ? value['run'] : undefined;
+  return letter && typeof run === 'string' ? { letter, run } : undefined;
+}
+
+/** Reads a letter; `undefined` if it is not one. */
+export function decodeLetter(value: unknown): DeadLetter | undefined {
   if (!isRecord(value) || !('record' in value)) return undefined;
-  const { id, key, attempts, status, answer, at, run, record } = value;
+  const { id, key, attempts, status, answer, at, record } = value;
   if (typeof id !== 'string' || typeof answer !== 'string' || typeof at !== 'string') return undefined;
   // The id is sent in a header.
-  if (!/^[\x21-\x7e]+$/.test(id) || typeof run !== 'string') return undefined;
+  if (!/^[\x21-\x7e]+$/.test(id)) return undefined;
   if (key !== null && typeof key !== 'string') return undefined;
   if (status !== null && typeof status !== 'number') return undefined;
   if (!isCount(attempts)) return undefined;
-  return { letter: { id, key, attempts, status, answer, at, record }, run };
+  return { id, key, attempts, status, answer, at, record };
 }
 
 /**

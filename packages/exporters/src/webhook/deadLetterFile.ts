@@ -11,29 +11,17 @@ import {
 } from '@sluice/core/node';
 import { encodeDeadLetter, type DeadLetter } from './deadLetter.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
+import type { CommittedLetters, DeadLetters, OwnLetter } from './deadLetters.js';
 import { deadLettersIn } from './letterLines.js';
 import { LineFile } from './lineFile.js';
 
-/** How much of a dead letter file is committed, and by which export. Plain JSON, for a checkpoint. */
-export type LettersPosition = FilePosition & {
+/** How much of a dead letter file is committed, and by which export. */
+export type FiledPosition = FilePosition & {
   /** Identifies the letters of one export among others in the same file. */
   readonly run: string;
 };
 
-/** A letter of the export that opens the file. */
-export interface OwnLetter {
-  readonly id: string;
-  /** `null` also if it was replayed: then it blocks no later records. */
-  readonly key: string | null;
-  /** The endpoint never refused it. */
-  readonly isParked: boolean;
-}
-
-export interface DeadLetterFileOptions extends FileStateOptions {
-  /** The position committed by an earlier run of the same export. Absent: the export has written no letters. */
-  readonly position?: LettersPosition | undefined;
-  /** The ids of the records that this run sends again. */
-  readonly resent: Pick<ReadonlySet<string>, 'has'>;
+export interface DeadLetterFileOptions extends FileStateOptions, CommittedLetters<FiledPosition> {
   /** Cancels the wait for other users of the file in this process. */
   readonly signal: AbortSignal;
 }
@@ -46,8 +34,7 @@ export interface DeadLetterFileOptions extends FileStateOptions {
  * committed position, and of these only those whose records it sends again: after an older state was restored, there are
  * others. A replay may have removed the file, so a file without any of the export's letters is not an error.
  */
-export class DeadLetterFile {
-  /** The letters from earlier runs of this export. */
+export class DeadLetterFile implements DeadLetters {
   readonly own: readonly OwnLetter[];
   readonly #lines: LineFile;
   readonly #run: string;
@@ -84,12 +71,11 @@ export class DeadLetterFile {
     }
   }
 
-  /** The position after the last durable letter; a commit needs it even before the first letter. */
-  get position(): LettersPosition {
+  get position(): FiledPosition {
     return { ...this.#lines.position, run: this.#run };
   }
 
-  /** Durable when it resolves. Letters are in the order of calls. @throws SinkError, then at every later call too. */
+  /** @throws SinkError */
   append(letter: DeadLetter): Promise<void> {
     return this.#lines.append(encodeDeadLetter(letter, this.#run));
   }

@@ -1,6 +1,6 @@
 import { CheckpointError } from '@sluice/core';
 import { isCount } from '@sluice/core/kit';
-import type { LettersPosition } from './deadLetterFile.js';
+import type { LettersPosition } from './deadLetters.js';
 import type { Outgoing } from './outgoing.js';
 
 /** Pages that became durable together. Plain JSON. */
@@ -61,6 +61,6 @@ export interface WebhookPosition {
   readonly end: number;
   /** Number of dead letters of this export. */
   readonly dead: number;
-  /** Position in the dead letter file; `null` if no run of the export had one. */
+  /** Position in the dead letters; `null` if no run of the export had any place for them. */
   readonly letters: LettersPosition | null;
 }

@@ -1,16 +1,18 @@
 import { resolve } from 'node:path';
+import type { StateStore } from '@sluice/core';
 import { nodeFileSystem, type FileSystem } from '@sluice/core/node';
 import { checkOptions } from '@sluice/core/kit';
 import type { FiledLetter } from './deadLetter.js';
 import { checkKind } from './deadLetterFile.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
 import { deadLettersIn } from './letterLines.js';
+import { lettersOfState } from './stateLetters.js';
 
-/** A letter of a file, to be displayed. */
+/** A letter, to be displayed. In a state, `run` is empty. */
 export interface ListedLetter extends FiledLetter {
-  /** Its line in the file, counted from 1. */
+  /** Its line in the file, or its number in the state, counted from 1. */
   readonly line: number;
-  /** The endpoint has accepted it. The file is removed when all letters are replayed. */
+  /** The endpoint has accepted it. Letters are removed when all are replayed. */
   readonly isReplayed: boolean;
 }
 
@@ -25,8 +27,10 @@ export interface ReadLettersOptions {
 }
 
 /**
- * The letters of a file, in order. Changes nothing and needs no lock, also during an export or a replay.
+ * Dead letters, in order. Changes nothing and needs no lock, also during an export or a replay: only the state of a folder
+ * is locked.
  *
+ * @param letters the path of their file, or the state that has them (`deadLetter: true`)
  * @example
  * for await (const { letter, isReplayed } of readDeadLetters('dead.jsonl'))
  *   if (!isReplayed) console.log(letter.id, letter.status);
@@ -35,12 +39,16 @@ export interface ReadLettersOptions {
  * missing or can't be read.
  */
 export async function* readDeadLetters(
-  path: string,
+  letters: string | StateStore,
   options: ReadLettersOptions = {},
 ): AsyncGenerator<ListedLetter, void, undefined> {
   checkOptions('readDeadLetters()', options, { fileSystem: true, onTorn: true });
   const { fileSystem = nodeFileSystem, onTorn } = options;
-  const target = resolve(path);
+  if (typeof letters !== 'string') {
+    yield* lettersOfState(letters);
+    return;
+  }
+  const target = resolve(letters);
   await checkKind(target, fileSystem);
   const replayed = await DeadLetterJournal.read(fileSystem, deadLetterFolder(target));
   for await (const { letter, run, line, digest } of deadLettersIn(fileSystem, target, onTorn))

@@ -1,26 +1,16 @@
-import { dirname, resolve } from 'node:path';
-import { CheckpointError, LockError, SluiceError } from '@sluice/core';
-import { checkOptions, checkCount, type Release } from '@sluice/core/kit';
-import {
-  withPath,
-  fileState,
-  nodeFileSystem,
-  readBytes,
-  type FileStateOptions,
-  type FileSystem,
-  type WritableFile,
-} from '@sluice/core/node';
-import { decodeDeadLetter, type DeadLetter } from './deadLetter.js';
-import { checkDeadLetterFile } from './deadLetterFile.js';
-import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
-import { deadLettersIn, hashLine, noLetters, type LetterLine } from './letterLines.js';
+import type { SluiceError, StateStore } from '@sluice/core';
+import { checkOptions, checkCount } from '@sluice/core/kit';
+import type { FileStateOptions } from '@sluice/core/node';
+import type { DeadLetter } from './deadLetter.js';
+import { FileLetters } from './fileLetters.js';
+import { StateLetters } from './stateLetters.js';
 import { endpointNames, prepareEndpoint, type EndpointOptions, type Send } from './endpoint.js';
 import { KeyedQueue } from './keyedQueue.js';
 
 /** Options of {@link replay}. */
 export interface WebhookReplayOptions extends EndpointOptions, ReplayOptions {}
 
-/** How the letters of a file are sent again. */
+/** How dead letters are sent again. The options of a file are for letters in one. */
 export interface ReplayOptions extends FileStateOptions {
   /** Maximum number of concurrent requests. Default 1. Letters with the same key are always sent in order. */
   readonly deliveries?: number | undefined;
@@ -43,18 +33,19 @@ export interface ReplayCounts {
 }
 
 /**
- * Sends the dead letters of a file again, with their ids and text and new signatures, perhaps to another URL.
+ * Sends dead letters again, with their ids and text and new signatures, perhaps to another URL.
  *
- * A letter that is refused again stays in the file and blocks later letters with its key. When none is left, the file
- * is removed. After a cancelled or killed replay, the same call resumes. An export or a watch that writes to the file
- * holds it until it ends: one of this process is waited for.
+ * A letter that is refused again stays where it is and blocks later letters with its key. When none is left, the file
+ * is removed. After a cancelled or killed replay, the same call resumes. An export or a watch that writes letters there
+ * holds them until it ends: one of this process is waited for.
  *
+ * @param letters the path of their file, or the state that has them (`deadLetter: true`)
  * @example const { left } = await replay('dead.jsonl', { url, secret });
  *
  * @throws the errors of `webhook` for its options and for its endpoint; CheckpointError at a line that is not a letter,
- * before anything is sent, and at the end if the last line is cut off; LockError if an export or another replay uses the file; SinkError if it is missing.
+ * before anything is sent, and at the end if the last line is cut off; LockError if an export or another replay uses the letters; SinkError if there are none.
  */
-export async function replay(path: string, options: WebhookReplayOptions): Promise<ReplayCounts> {
+export async function replay(letters: string | StateStore, options: WebhookReplayOptions): Promise<ReplayCounts> {
   checkOptions('replay()', options, {
     ...endpointNames,
     newId: true,
@@ -70,124 +61,110 @@ export async function replay(path: string, options: WebhookReplayOptions): Promi
   });
   const { sender, send } = prepareEndpoint(options).open();
   try {
-    return await replayDeadLetters(path, send, options);
+    return await replayDeadLetters(letters, send, options);
   } finally {
     await sender.close();
   }
 }
 
 /**
- * Sends the letters of a file again, in order.
+ * Sends letters again, in order.
  *
- * An accepted letter is durably recorded in the journal before the next one with its key is sent; the file is not
- * changed. After a cancelled or killed replay the same call resumes, and sends at most the running letters twice.
+ * An accepted letter is durably recorded before the next one with its key is sent; the letters are not changed. After a
+ * cancelled or killed replay the same call resumes, and sends at most the running letters twice.
  */
-export async function replayDeadLetters(path: string, send: Send, options: ReplayOptions = {}): Promise<ReplayCounts> {
-  const { deliveries = 1, signal = new AbortController().signal, fileSystem = nodeFileSystem } = options;
-  const { newId, breakLock, trustFileSystem, onWarning, claims, clock } = options;
+export async function replayDeadLetters(
+  letters: string | StateStore,
+  send: Send,
+  options: ReplayOptions = {},
+): Promise<ReplayCounts> {
+  const { deliveries = 1, signal = new AbortController().signal } = options;
   checkCount('deliveries', deliveries);
-  await checkDeadLetterFile(path, fileSystem);
   signal.throwIfAborted();
-  const target = resolve(path);
-  const folder = deadLetterFolder(target);
-  const kindOf = (name: string): ReturnType<FileSystem['kind']> => withPath(fileSystem.kind(name), name, 'inspected');
-  // A replay that is killed at its end can leave the folder without the file.
-  if ((await kindOf(target)) === 'absent' && (await kindOf(folder)) === 'absent') throw noLetters(target);
-  const lock = { newId, breakLock, trustFileSystem, onWarning, fileSystem, claims, clock };
-  const release = await lockLetters(folder, lock, signal);
+  const opened =
+    typeof letters === 'string'
+      ? await FileLetters.open(letters, options, signal)
+      : await StateLetters.open(letters, signal);
   try {
-    const journal = await DeadLetterJournal.open(fileSystem, folder);
-    try {
-      if ((await kindOf(target)) !== 'absent')
-        return await new Replay(target, { ...options, send, deliveries, fileSystem, signal }, journal).run();
-      await journal.remove();
-      return { replayed: 0, stillDead: 0, left: 0 };
-    } finally {
-      await journal.close();
-    }
+    return await new Replay(opened, { ...options, send, deliveries, signal }).run();
   } finally {
-    await release();
+    await opened.close();
   }
 }
 
-/** @throws LockError that says what else a user can do: a watch is never done. */
-async function lockLetters(folder: string, options: FileStateOptions, signal: AbortSignal): Promise<Release> {
-  try {
-    return await fileState(folder, options).lock(signal);
-  } catch (error) {
-    if (!SluiceError.is(error, 'lock')) throw error;
-    const { summary, details, advice } = error;
-    const what = 'An export or a watch that forwards holds the file of its dead letters until it ends.';
-    throw new LockError(`${summary} ${what} Stop it, replay, and start it again: it resumes.`, details, advice);
-  }
+/** A letter that is not accepted yet. */
+export interface PendingLetter {
+  readonly key: string | null;
+  /** An identical letter was accepted meanwhile. */
+  readonly isAccepted: () => boolean;
+  readonly read: () => Promise<DeadLetter>;
+  /** Durable when it resolves. */
+  readonly accept: () => Promise<void>;
 }
 
-interface Settings extends ReplayOptions {
+/** Letters that are locked. All were read once, so that nothing is sent of damaged ones. */
+export interface LettersToReplay {
+  /** Those that are not accepted yet. */
+  readonly count: number;
+  /** Those, in order, as many as fit into memory; the next ones are read when these are done with. */
+  pending(): AsyncIterable<readonly PendingLetter[]>;
+  /** Removes the letters if all are accepted, including those that were added meanwhile; returns how many are left. */
+  clear(): Promise<number>;
+  close(): Promise<void>;
+}
+
+interface Settings extends Pick<ReplayOptions, 'onProgress' | 'onRefused'> {
   readonly send: Send;
   readonly deliveries: number;
-  readonly fileSystem: FileSystem;
   readonly signal: AbortSignal;
 }
 
-const lineFeed = 10;
-
-/** A letter that is left in the file: only its position is in memory. */
-interface Pending extends Pick<LetterLine, 'line' | 'start' | 'digest'> {
-  readonly key: string | null;
-  readonly end: number;
-}
-
-/** One replay of a file, under its lock. */
+/** One replay. */
 class Replay {
-  readonly #path: string;
+  readonly #letters: LettersToReplay;
   readonly #settings: Settings;
-  readonly #journal: DeadLetterJournal;
   /** Keys of letters that were refused again. */
   readonly #blockedKeys = new Set<string>();
   readonly #queue: KeyedQueue;
   #counts: ReplayCounts = { replayed: 0, stillDead: 0, left: 0 };
 
-  constructor(path: string, settings: Settings, journal: DeadLetterJournal) {
-    this.#path = path;
+  constructor(letters: LettersToReplay, settings: Settings) {
+    this.#letters = letters;
     this.#settings = settings;
-    this.#journal = journal;
     this.#queue = new KeyedQueue(settings.deliveries);
   }
 
   async run(): Promise<ReplayCounts> {
-    const { fileSystem, signal } = this.#settings;
-    const pending: Pending[] = [];
-    // All letters are read before the first is sent, so that nothing is sent from a damaged file.
-    for await (const { letter, digest, line, start, position } of deadLettersIn(fileSystem, this.#path))
-      if (!this.#journal.has(digest)) pending.push({ key: letter.key, digest, line, start, end: position.bytes });
-    this.#count({ left: pending.length });
-    const file = await withPath(fileSystem.open(this.#path, 'readable'), this.#path, 'opened');
+    const { signal } = this.#settings;
+    this.#count({ left: this.#letters.count });
     const onAbort = (): void => this.#queue.stop(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       if (signal.aborted) onAbort();
-      for (const each of pending) this.#queue.add(this.#queueKeys(each), () => this.#replay(file, each));
-      await this.#queue.idle();
+      for await (const pending of this.#letters.pending()) {
+        for (const each of pending) this.#queue.add(this.#queueKeys(each), () => this.#replay(each));
+        await this.#queue.idle();
+        this.#queue.signal.throwIfAborted();
+      }
     } finally {
       signal.removeEventListener('abort', onAbort);
-      await file.close().catch(() => undefined);
     }
-    this.#queue.signal.throwIfAborted();
-    await this.#clear();
+    this.#counts = { ...this.#counts, left: await this.#letters.clear() };
     return this.#counts;
   }
 
   /** Letters that share a queue key keep their order; with a single delivery at a time all do. */
-  #queueKeys({ key }: Pending): ReadonlySet<string> {
+  #queueKeys({ key }: PendingLetter): ReadonlySet<string> {
     if (this.#settings.deliveries === 1) return new Set(['']);
     return new Set(key === null ? [] : [key]);
   }
 
-  async #replay(file: WritableFile, { key, digest, line, start, end }: Pending): Promise<void> {
+  async #replay(each: PendingLetter): Promise<void> {
+    const { key } = each;
     if (key !== null && this.#blockedKeys.has(key)) return;
     // An identical letter may have been sent already.
-    if (!this.#journal.has(digest)) {
-      const letter = await readAgain(file, this.#path, { digest, line, start, end });
+    if (!each.isAccepted()) {
+      const letter = await each.read();
       const { id, record } = letter;
       const { refusal } = await this.#settings.send({ id, body: JSON.stringify(record) }, this.#queue.signal);
       if (refusal) {
@@ -196,7 +173,7 @@ class Replay {
         this.#count({ stillDead: 1 });
         return;
       }
-      await this.#journal.add(digest);
+      await each.accept();
     }
     this.#count({ replayed: 1, left: -1 });
   }
@@ -210,43 +187,4 @@ class Replay {
     };
     if (replayed + stillDead > 0) this.#settings.onProgress?.(this.#counts);
   }
-
-  /** Removes the file if all letters are accepted, including letters that were added during the replay. */
-  async #clear(): Promise<void> {
-    const { fileSystem } = this.#settings;
-    let left = 0;
-    let torn: number | undefined;
-    const letters = deadLettersIn(fileSystem, this.#path, (line) => (torn = line));
-    for await (const { digest } of letters) if (!this.#journal.has(digest)) left += 1;
-    this.#counts = { ...this.#counts, left };
-    if (torn !== undefined) throw tornLetter(this.#path, torn);
-    if (left > 0) return;
-    await withPath(fileSystem.unlink(this.#path), this.#path, 'removed');
-    // Durably removed before the journal is, or a power cut could restore it without the record of accepted letters.
-    await withPath(fileSystem.syncFolder(dirname(this.#path)), this.#path, 'removed');
-    await this.#journal.remove();
-  }
-}
-
-function tornLetter(path: string, line: number): CheckpointError {
-  return new CheckpointError(
-    `Line ${line} of ${path} is cut off, so its record could not be sent; the file is kept. If the export to it was interrupted, run that again: it writes the record again. Otherwise repair or remove the line.`,
-    { path, line },
-  );
-}
-
-/** Reads a letter again. @throws CheckpointError if it has changed. */
-async function readAgain(
-  file: WritableFile,
-  path: string,
-  { start, end, line, digest }: Omit<Pending, 'key'>,
-): Promise<DeadLetter> {
-  const bytes = await readBytes(file, path, start, end - start);
-  const text = bytes.at(-1) === lineFeed ? bytes.subarray(0, -1) : bytes;
-  const letter = hashLine(text) === digest ? decodeDeadLetter(text)?.letter : undefined;
-  if (letter) return letter;
-  throw new CheckpointError(
-    `Line ${line} of ${path} was changed while it was replayed. Run it again: accepted letters are not sent again.`,
-    { path, line },
-  );
 }

@@ -2,7 +2,7 @@ import { SinkError, type Clock, type Json } from '@sluice/core';
 import type { Sender, SinkContext, SinkPage, SinkReport, SinkWriter } from '@sluice/core/kit';
 import type { FileStateOptions } from '@sluice/core/node';
 import type { DeadLetter } from './deadLetter.js';
-import { DeadLetterFile } from './deadLetterFile.js';
+import { openDeadLetters, shownPlace, type DeadLetterPlace, type DeadLetters } from './deadLetters.js';
 import { decodeWebhookPosition, endOf, type SpooledPage, type WebhookPosition } from './decodeSpool.js';
 import { Deliveries, type DeliveriesOptions } from './deliveries.js';
 import { OpenPages } from './openPages.js';
@@ -15,8 +15,8 @@ export interface WebhookWriterOptions<T> extends Pick<
 > {
   readonly encode: PageEncoder<T>;
   readonly sender: Sender;
-  /** The dead letter file; without one the first refused record fails the export. */
-  readonly deadLetter: string | undefined;
+  /** Where dead letters are; without a place the first refused record fails the export. */
+  readonly deadLetter: DeadLetterPlace | undefined;
   readonly maxDeadLetters: number;
   /** Bytes of the rows of a source without end that may wait in the spool. */
   readonly maxSpool: number;
@@ -35,7 +35,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   readonly #options: WebhookWriterOptions<T>;
   readonly #source: string;
   readonly #spool: Spool;
-  readonly #letters: DeadLetterFile | undefined;
+  readonly #letters: DeadLetters | undefined;
   readonly #deliveries: Deliveries;
   readonly #removeListener: () => void;
   /** These are not sent again when the source repeats them. */
@@ -60,14 +60,14 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   #dead: number;
   /** Dead letters that are not parked, including those not durable yet: concurrent requests may be refused together. */
   #refused: number;
-  /** The position from earlier runs; a run without a dead letter file keeps it. */
+  /** The position from earlier runs; a run without a place for dead letters keeps it. */
   readonly #lettersBefore: WebhookPosition['letters'];
 
   private constructor(
     options: WebhookWriterOptions<T>,
     { source, signal, isEndless, log, warn }: SinkContext<T>,
     spool: Spool,
-    letters: DeadLetterFile | undefined,
+    letters: DeadLetters | undefined,
     { sinkPosition, ahead, end, recent }: Uncommitted,
   ) {
     const { send, deliveries, batch, onDead, onAccepted, onDeadLetter, clock, maxSpool, target } = options;
@@ -123,10 +123,8 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
       const uncommitted = await spool.read(committed, signal);
       const { letters: position, settled } = uncommitted.sinkPosition;
       const resent = { has: (id: string) => uncommitted.recent.has(id, settled) };
-      const letters =
-        deadLetter === undefined
-          ? undefined
-          : await DeadLetterFile.open(deadLetter, { signal, ...lock, position: position ?? undefined, resent });
+      const before = { position: position ?? undefined, resent };
+      const letters = deadLetter === undefined ? undefined : await openDeadLetters(deadLetter, context, before, lock);
       return new WebhookWriter(options, context, spool, letters, uncommitted);
     } catch (error) {
       await spool.close();
@@ -281,11 +279,9 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
 
   async #report(): Promise<SinkReport> {
     await this.#closeAll();
-    const { deadLetter: path } = this.#options;
-    return {
-      target: this.#options.target,
-      ...(path !== undefined && this.#dead > 0 && { deadLetters: { count: this.#dead, path } }),
-    };
+    const { deadLetter: place, target } = this.#options;
+    if (place === undefined || this.#dead === 0) return { target };
+    return { target, deadLetters: { count: this.#dead, ...(place !== true && { path: place }) } };
   }
 
   async abort(reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {
@@ -328,7 +324,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
       );
     const isParked = letter.attempts === 0;
     // The file is created with the first letter.
-    const reasons = this.#refused > 0 ? ` See ${this.#options.deadLetter ?? ''} for the reasons.` : '';
+    const reasons = this.#refused > 0 ? ` See ${shownPlace(this.#options.deadLetter)} for the reasons.` : '';
     if (!isParked && this.#refused >= maxDeadLetters)
       throw new SinkError(`${what}, and ${this.#refused} before it: too many to continue.${reasons}`, {
         details: { ...details, deadLetters: this.#refused },

@@ -5,7 +5,7 @@ import { simulatedDisk, type SimulatedDisk } from '../../../core/test/node/simul
 import { newStates } from '../../../core/test/node/simulatedDisk/newStates.js';
 import type { RestartMode } from '../../../core/test/node/simulatedDisk/survivors.js';
 import { newProcess } from '../../../core/test/node/simulatedExport.js';
-import type { LettersPosition } from '../../src/webhook/deadLetterFile.js';
+import type { FiledPosition } from '../../src/webhook/deadLetterFile.js';
 import { fileLetters, idsIn, letterOf, openLetters } from './deadLetterSamples.js';
 
 const path = '/data/dead.jsonl';
@@ -14,7 +14,7 @@ const letter = (n: number): ReturnType<typeof letterOf> => letterOf(n, { record:
 
 /** What an export knows for sure, when its machine stops. */
 interface Memory {
-  position: LettersPosition | undefined;
+  position: FiledPosition | undefined;
   /** Ids whose letters it was told to be durable: those before its commit, and those behind. */
   committed: string[];
   filed: string[];

@@ -2,7 +2,7 @@ import { HttpError } from '@sluice/core';
 import type { FileSystem } from '@sluice/core/node';
 import type { Delivery } from '../../src/webhook/batches.js';
 import type { DeadLetter } from '../../src/webhook/deadLetter.js';
-import { DeadLetterFile, type DeadLetterFileOptions, type LettersPosition } from '../../src/webhook/deadLetterFile.js';
+import { DeadLetterFile, type DeadLetterFileOptions, type FiledPosition } from '../../src/webhook/deadLetterFile.js';
 import { isRecordFault, type Outcome } from '../../src/webhook/endpoint.js';
 import { readDeadLetters } from '../../src/webhook/readDeadLetters.js';
 import { replayDeadLetters as replayTo, type ReplayCounts, type ReplayOptions } from '../../src/webhook/replay.js';
@@ -50,7 +50,7 @@ export async function fileLetters(
   path: string,
   letters: readonly DeadLetter[],
   options: Partial<DeadLetterFileOptions> = {},
-): Promise<LettersPosition> {
+): Promise<FiledPosition> {
   const file = await openLetters(path, options);
   try {
     for (const letter of letters) await file.append(letter);

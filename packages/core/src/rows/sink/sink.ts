@@ -96,8 +96,8 @@ export interface SinkReport {
   /** Where the rows are, for people: a path, an address. */
   readonly target: string;
   readonly bytes?: number;
-  /** Rows that the target refused, and where they are stored; absent if there are none. */
-  readonly deadLetters?: { readonly count: number; readonly path: string };
+  /** Rows that the target refused, and the file where they are stored, if it is not the state; absent if there are none. */
+  readonly deadLetters?: { readonly count: number; readonly path?: string };
   /** Rows that were not removed because the walk was incomplete; absent if there are none. */
   readonly rowsNotRemoved?: number;
   /** The changes to the rows of a target that had some; absent if the sink does not know. */

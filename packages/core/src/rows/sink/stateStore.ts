@@ -4,7 +4,7 @@ import type { Release, StateUse } from './lockQueue.js';
 
 /** Stores small records durably, by name. A record is replaced completely or not at all. */
 export interface StateStore {
-  /** The store's folder. Absent if it is not on a disk. */
+  /** The store's folder. Absent if it is not on a disk: then anybody may read records and logs without the lock. */
   readonly folder?: string | undefined;
   /**
    * Locks the state. An export (the default) waits for other exports of this copy of the library in this thread; a

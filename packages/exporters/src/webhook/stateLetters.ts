@@ -1,0 +1,114 @@
+import { LockError, SinkError, SluiceError, type StateStore } from '@sluice/core';
+import type { Release, StateLog } from '@sluice/core/kit';
+import {
+  clearLetters,
+  lettersFrom,
+  lettersName,
+  markReplayed,
+  surveyLetters,
+  type LetterNumbers,
+} from './deadLetterLog.js';
+import type { ListedLetter } from './readDeadLetters.js';
+import type { LettersToReplay, PendingLetter } from './replay.js';
+
+/** Letters whose records are in memory at once. */
+const lettersAtOnce = 500;
+
+/** The letters of a state, in order. One in a folder is locked meanwhile, since reading its log repairs it. */
+export async function* lettersOfState(state: StateStore): AsyncGenerator<ListedLetter, void, undefined> {
+  const { signal } = new AbortController();
+  const release = state.folder === undefined ? undefined : await state.lock(signal);
+  const log = state.log(lettersName);
+  try {
+    const numbers = await surveyLetters(log);
+    for await (const { nth, letter } of lettersFrom(log, 0))
+      if (!numbers.dropped.has(nth)) yield { letter, run: '', line: nth + 1, isReplayed: numbers.replayed.has(nth) };
+  } finally {
+    await log.close();
+    await release?.();
+  }
+}
+
+/** The letters of a state that are sent again, under its lock. */
+export class StateLetters implements LettersToReplay {
+  readonly #log: StateLog;
+  readonly #release: Release;
+  readonly #numbers: LetterNumbers;
+  readonly count: number;
+  /** The latest mark: they are made one after another. */
+  #marked: Promise<void> = Promise.resolve();
+
+  private constructor(log: StateLog, release: Release, numbers: LetterNumbers, count: number) {
+    this.#log = log;
+    this.#release = release;
+    this.#numbers = numbers;
+    this.count = count;
+  }
+
+  /** @throws LockError that says what else a user can do: a watch is never done. */
+  static async open(state: StateStore, signal: AbortSignal): Promise<StateLetters> {
+    const release = await state.lock(signal).catch((error: unknown) => {
+      throw SluiceError.is(error, 'lock') ? withRemedy(error) : error;
+    });
+    const log = state.log(lettersName);
+    try {
+      let letters = 0;
+      const numbers = await surveyLetters(log, () => (letters += 1));
+      if (letters === 0)
+        throw new SinkError('The state has no dead letters: none was written to it, or all have been replayed.');
+      return new StateLetters(log, release, numbers, letters - numbers.replayed.size - numbers.dropped.size);
+    } catch (error) {
+      await log.close();
+      await release();
+      throw error;
+    }
+  }
+
+  async *pending(): AsyncGenerator<readonly PendingLetter[], void, undefined> {
+    const { replayed, dropped, next } = this.#numbers;
+    // The log is not read while letters are marked in it.
+    for (let from = 0; from < next;) {
+      const batch: PendingLetter[] = [];
+      let end = next;
+      for await (const { nth, letter } of lettersFrom(this.#log, from)) {
+        if (batch.length === lettersAtOnce) {
+          end = nth;
+          break;
+        }
+        if (replayed.has(nth) || dropped.has(nth)) continue;
+        batch.push({
+          key: letter.key,
+          isAccepted: () => false,
+          read: () => Promise.resolve(letter),
+          accept: () => this.#accept(nth),
+        });
+      }
+      yield batch;
+      from = end;
+    }
+  }
+
+  #accept(nth: number): Promise<void> {
+    return (this.#marked = this.#marked.then(() => markReplayed(this.#log, nth)));
+  }
+
+  async clear(): Promise<number> {
+    let letters = 0;
+    const numbers = await surveyLetters(this.#log, () => (letters += 1));
+    const left = letters - numbers.replayed.size - numbers.dropped.size;
+    if (left === 0) await clearLetters(this.#log, numbers);
+    return left;
+  }
+
+  async close(): Promise<void> {
+    await this.#marked.catch(() => undefined);
+    await this.#log.close();
+    await this.#release();
+  }
+}
+
+/** @returns a LockError that says what else a user can do: a watch is never done. */
+export function withRemedy({ summary, details, advice }: SluiceError): LockError {
+  const what = 'An export or a watch that forwards holds its dead letters until it ends.';
+  return new LockError(`${summary} ${what} Stop it, replay, and start it again: it resumes.`, details, advice);
+}
