@@ -11,7 +11,7 @@ import {
 } from '@sluice/core/node';
 import { encodeDeadLetter, type DeadLetter } from './deadLetter.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
-import type { CommittedLetters, DeadLetters, OwnLetter } from './deadLetters.js';
+import type { CommittedLetters, ExportLetters, OwnLetter } from './exportLetters.js';
 import { deadLettersIn } from './letterLines.js';
 import { LineFile } from './lineFile.js';
 
@@ -34,7 +34,7 @@ export interface DeadLetterFileOptions extends FileStateOptions, CommittedLetter
  * committed position, and of these only those whose records it sends again: after an older state was restored, there are
  * others. A replay may have removed the file, so a file without any of the export's letters is not an error.
  */
-export class DeadLetterFile implements DeadLetters {
+export class DeadLetterFile implements ExportLetters<FiledPosition> {
   readonly own: readonly OwnLetter[];
   readonly #lines: LineFile;
   readonly #run: string;

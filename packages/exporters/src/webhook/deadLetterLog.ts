@@ -1,7 +1,7 @@
 import { CheckpointError } from '@sluice/core';
 import { isCount, isRecord, type StateLog } from '@sluice/core/kit';
 import { decodeLetter, type DeadLetter } from './deadLetter.js';
-import type { CommittedLetters, DeadLetters, OwnLetter } from './deadLetters.js';
+import type { CommittedLetters, ExportLetters, OwnLetter } from './exportLetters.js';
 
 /**
  * How much of the letters of a state is committed: the first letter of this export, and the number after its last one.
@@ -78,7 +78,7 @@ export function clearLetters(log: StateLog, { next }: LetterNumbers): Promise<vo
  * The dead letters in the state of an export, which holds its lock. On resume, an export drops its letters behind its
  * committed position whose records it sends again.
  */
-export class DeadLetterLog implements DeadLetters {
+export class DeadLetterLog implements ExportLetters<LoggedPosition> {
   readonly own: readonly OwnLetter[];
   readonly #log: StateLog;
   #position: LoggedPosition;

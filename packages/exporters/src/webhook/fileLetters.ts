@@ -14,8 +14,7 @@ import { decodeDeadLetter, type DeadLetter } from './deadLetter.js';
 import { checkDeadLetterFile } from './deadLetterFile.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
 import { deadLettersIn, hashLine, noLetters, type LetterLine } from './letterLines.js';
-import type { LettersToReplay, PendingLetter } from './replay.js';
-import { withRemedy } from './stateLetters.js';
+import { withRemedy, type LettersToReplay, type PendingLetter } from './lettersToReplay.js';
 
 const lineFeed = 10;
 

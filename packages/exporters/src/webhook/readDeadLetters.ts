@@ -4,9 +4,9 @@ import { nodeFileSystem, type FileSystem } from '@sluice/core/node';
 import { checkOptions } from '@sluice/core/kit';
 import type { FiledLetter } from './deadLetter.js';
 import { checkKind } from './deadLetterFile.js';
+import { lettersFrom, lettersName, surveyLetters } from './deadLetterLog.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
 import { deadLettersIn } from './letterLines.js';
-import { lettersOfState } from './stateLetters.js';
 
 /** A letter, to be displayed. In a state, `run` is empty. */
 export interface ListedLetter extends FiledLetter {
@@ -53,4 +53,19 @@ export async function* readDeadLetters(
   const replayed = await DeadLetterJournal.read(fileSystem, deadLetterFolder(target));
   for await (const { letter, run, line, digest } of deadLettersIn(fileSystem, target, onTorn))
     yield { letter, run, line, isReplayed: replayed.has(digest) };
+}
+
+/** The letters of a state, in order. One in a folder is locked meanwhile, since reading its log repairs it. */
+async function* lettersOfState(state: StateStore): AsyncGenerator<ListedLetter, void, undefined> {
+  const { signal } = new AbortController();
+  const release = state.folder === undefined ? undefined : await state.lock(signal);
+  const log = state.log(lettersName);
+  try {
+    const numbers = await surveyLetters(log);
+    for await (const { nth, letter } of lettersFrom(log, 0))
+      if (!numbers.dropped.has(nth)) yield { letter, run: '', line: nth + 1, isReplayed: numbers.replayed.has(nth) };
+  } finally {
+    await log.close();
+    await release?.();
+  }
 }

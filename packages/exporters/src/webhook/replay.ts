@@ -3,6 +3,7 @@ import { checkOptions, checkCount } from '@sluice/core/kit';
 import type { FileStateOptions } from '@sluice/core/node';
 import type { DeadLetter } from './deadLetter.js';
 import { FileLetters } from './fileLetters.js';
+import type { LettersToReplay, PendingLetter } from './lettersToReplay.js';
 import { StateLetters } from './stateLetters.js';
 import { endpointNames, prepareEndpoint, type EndpointOptions, type Send } from './endpoint.js';
 import { KeyedQueue } from './keyedQueue.js';
@@ -90,27 +91,6 @@ export async function replayDeadLetters(
   } finally {
     await opened.close();
   }
-}
-
-/** A letter that is not accepted yet. */
-export interface PendingLetter {
-  readonly key: string | null;
-  /** An identical letter was accepted meanwhile. */
-  readonly isAccepted: () => boolean;
-  readonly read: () => Promise<DeadLetter>;
-  /** Durable when it resolves. */
-  readonly accept: () => Promise<void>;
-}
-
-/** Letters that are locked. All were read once, so that nothing is sent of damaged ones. */
-export interface LettersToReplay {
-  /** Those that are not accepted yet. */
-  readonly count: number;
-  /** Those, in order, as many as fit into memory; the next ones are read when these are done with. */
-  pending(): AsyncIterable<readonly PendingLetter[]>;
-  /** Removes the letters if all are accepted, including those that were added meanwhile; returns how many are left. */
-  clear(): Promise<number>;
-  close(): Promise<void>;
 }
 
 interface Settings extends Pick<ReplayOptions, 'onProgress' | 'onRefused'> {

@@ -1,4 +1,4 @@
-import { LockError, SinkError, SluiceError, type StateStore } from '@sluice/core';
+import { SinkError, SluiceError, type StateStore } from '@sluice/core';
 import type { Release, StateLog } from '@sluice/core/kit';
 import {
   clearLetters,
@@ -8,26 +8,10 @@ import {
   surveyLetters,
   type LetterNumbers,
 } from './deadLetterLog.js';
-import type { ListedLetter } from './readDeadLetters.js';
-import type { LettersToReplay, PendingLetter } from './replay.js';
+import { withRemedy, type LettersToReplay, type PendingLetter } from './lettersToReplay.js';
 
 /** Letters whose records are in memory at once. */
 const lettersAtOnce = 500;
-
-/** The letters of a state, in order. One in a folder is locked meanwhile, since reading its log repairs it. */
-export async function* lettersOfState(state: StateStore): AsyncGenerator<ListedLetter, void, undefined> {
-  const { signal } = new AbortController();
-  const release = state.folder === undefined ? undefined : await state.lock(signal);
-  const log = state.log(lettersName);
-  try {
-    const numbers = await surveyLetters(log);
-    for await (const { nth, letter } of lettersFrom(log, 0))
-      if (!numbers.dropped.has(nth)) yield { letter, run: '', line: nth + 1, isReplayed: numbers.replayed.has(nth) };
-  } finally {
-    await log.close();
-    await release?.();
-  }
-}
 
 /** The letters of a state that are sent again, under its lock. */
 export class StateLetters implements LettersToReplay {
@@ -105,10 +89,4 @@ export class StateLetters implements LettersToReplay {
     await this.#log.close();
     await this.#release();
   }
-}
-
-/** @returns a LockError that says what else a user can do: a watch is never done. */
-export function withRemedy({ summary, details, advice }: SluiceError): LockError {
-  const what = 'An export or a watch that forwards holds its dead letters until it ends.';
-  return new LockError(`${summary} ${what} Stop it, replay, and start it again: it resumes.`, details, advice);
 }

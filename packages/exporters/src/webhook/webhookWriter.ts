@@ -2,9 +2,10 @@ import { SinkError, type Clock, type Json } from '@sluice/core';
 import type { Sender, SinkContext, SinkPage, SinkReport, SinkWriter } from '@sluice/core/kit';
 import type { FileStateOptions } from '@sluice/core/node';
 import type { DeadLetter } from './deadLetter.js';
-import { openDeadLetters, shownPlace, type DeadLetterPlace, type DeadLetters } from './deadLetters.js';
+import { openDeadLetters, shownPlace, type DeadLetterPlace, type LettersPosition } from './deadLetters.js';
 import { decodeWebhookPosition, endOf, type SpooledPage, type WebhookPosition } from './decodeSpool.js';
 import { Deliveries, type DeliveriesOptions } from './deliveries.js';
+import type { ExportLetters } from './exportLetters.js';
 import { OpenPages } from './openPages.js';
 import type { Numbered, Outgoing, PageEncoder } from './outgoing.js';
 import { Spool, startOfTarget, type RecentIds, type Uncommitted } from './spool.js';
@@ -35,7 +36,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   readonly #options: WebhookWriterOptions<T>;
   readonly #source: string;
   readonly #spool: Spool;
-  readonly #letters: DeadLetters | undefined;
+  readonly #letters: ExportLetters<LettersPosition> | undefined;
   readonly #deliveries: Deliveries;
   readonly #removeListener: () => void;
   /** These are not sent again when the source repeats them. */
@@ -67,7 +68,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     options: WebhookWriterOptions<T>,
     { source, signal, isEndless, log, warn }: SinkContext<T>,
     spool: Spool,
-    letters: DeadLetters | undefined,
+    letters: ExportLetters<LettersPosition> | undefined,
     { sinkPosition, ahead, end, recent }: Uncommitted,
   ) {
     const { send, deliveries, batch, onDead, onAccepted, onDeadLetter, clock, maxSpool, target } = options;
