@@ -408,7 +408,7 @@ export const mutantList: readonly Mutant[] = [
       'this.#queue.add(new Set([...keys].filter(() => false)), () => this.#deliver(each, context));',
     ],
   ]),
-  ...inFile('packages/tables/src/sql/fence.ts', [
+  ...inFile('packages/tables/src/sql/records/fence.ts', [
     ['the sequence of a run is not checked', 'if (changed !== 1) {', 'if (changed > 1) {'],
     [
       'a transaction whose COMMIT was lost is repeated',

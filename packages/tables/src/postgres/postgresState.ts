@@ -22,8 +22,8 @@ import {
   type TargetRetryOptions,
 } from '@sluice/core/kit';
 import { besideTable, type Database, type Session, type TableHolder, type TableName } from '../sql/database.js';
-import { Fence, fencedLists } from '../sql/fence.js';
-import { RecordTable } from '../sql/recordTable.js';
+import { Fence, fencedLists } from '../sql/records/fence.js';
+import { RecordTable } from '../sql/records/recordTable.js';
 import { asciiJson } from '../sql/sqlValue.js';
 import { TableConnection } from '../sql/tableConnection.js';
 import { placeNames, postgresDatabase, type PostgresPlace } from './database.js';

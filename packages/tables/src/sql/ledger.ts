@@ -12,8 +12,8 @@ import {
   type TableHolder,
   type TableName,
 } from './database.js';
-import { Fence, fencedLists } from './fence.js';
-import { RecordTable } from './recordTable.js';
+import { Fence, fencedLists } from './records/fence.js';
+import { RecordTable } from './records/recordTable.js';
 import type { TableMode } from './tableShape.js';
 import { TableConnection } from './tableConnection.js';
 

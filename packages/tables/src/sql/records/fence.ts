@@ -1,9 +1,9 @@
 import { type LockError, SluiceError } from '@sluice/core';
 import type { RecordLists } from '@sluice/core/kit';
-import { ConnectionLost, readInteger, type Session } from './database.js';
+import { ConnectionLost, readInteger, type Session } from '../database.js';
 import { charactersAtOnce, type RecordTable } from './recordTable.js';
-import { asciiJson } from './sqlValue.js';
-import type { TableConnection } from './tableConnection.js';
+import { asciiJson } from '../sqlValue.js';
+import type { TableConnection } from '../tableConnection.js';
 
 /** The name of the row that each transaction of a run changes first. */
 const control = '';

@@ -1,6 +1,6 @@
 import { CheckpointError, ConfigError } from '@sluice/core';
-import { quoteTable, readInteger, type Database, type Session } from './database.js';
-import { asciiJson } from './sqlValue.js';
+import { quoteTable, readInteger, type Database, type Session } from '../database.js';
+import { asciiJson } from '../sqlValue.js';
 
 const columns = ['target', 'name', 'nth', 'record'] as const;
 
