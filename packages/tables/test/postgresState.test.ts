@@ -51,7 +51,7 @@ function waitFor(state: StateStore, stop = signal) {
 }
 
 describe.runIf(postgresPrograms !== undefined)('state in PostgreSQL', () => {
-  test('is what the next process finds, on whichever machine', async () => {
+  test('D10 is what the next process finds, on whichever machine', async () => {
     const { stateOf } = await opened();
     const state = stateOf();
     const release = await hold(state);
@@ -79,7 +79,7 @@ describe.runIf(postgresPrograms !== undefined)('state in PostgreSQL', () => {
     expect(other.outages.at(-1)).toBeUndefined();
   });
 
-  test('is taken over when the lease is over, and the process before ends at its next save', async () => {
+  test('D10 is taken over when the lease is over, and the process before ends at its next save', async () => {
     const { stateOf, expire } = await opened();
     const dead = stateOf();
     await hold(dead);
@@ -152,7 +152,7 @@ describe.runIf(postgresPrograms !== undefined)('state in PostgreSQL', () => {
     expect(await stateOf().load('checkpoint')).toEqual({ rows: 1 });
   });
 
-  test('has all records of a large log that was replaced, or those before', async () => {
+  test('D10 has all records of a large log that was replaced, or those before', async () => {
     const { stateOf, query } = await opened();
     const state = stateOf();
     const release = await hold(state);
