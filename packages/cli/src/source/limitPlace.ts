@@ -5,8 +5,7 @@ import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { stateFolder } from '../environment/stateFolder.js';
 import { Failure } from '../errors/errors.js';
-import { databaseStates } from '../target/stateStore.js';
-import { postgresUrl } from '../target/tableTarget.js';
+import { databaseStates, postgresUrl } from '../input/postgresUrl.js';
 
 /** Where the limits of a command are kept: as the configuration says, or in the folder of the user's state. */
 export function limitPlace(

@@ -3,7 +3,7 @@ import { hintFor, nearestName } from '@sluice/core/kit';
 import type { Config } from '../config/config.js';
 import { UsageError } from '../errors/errors.js';
 import { fileEndings, rowFormatNames } from '../options/rowFormats.js';
-import { postgresUrl } from './tableTarget.js';
+import { postgresUrl } from '../input/postgresUrl.js';
 
 /** `NAME:TARGET`, the target of a plugin's sink or store. */
 export interface NamedTarget {

@@ -3,8 +3,8 @@ import type { PostgresState } from '@sluice/tables/postgres';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
+import { openStates, parsePostgresUrl, postgresUrl } from '../input/postgresUrl.js';
 import { findNamed, hidePassword, matchNamed } from './namedTarget.js';
-import { addPassword, parsePostgresUrl, postgresUrl } from './tableTarget.js';
 
 /** A state that is not in a folder: of a database, or of a plugin's store. */
 export interface NamedStore {
@@ -48,24 +48,6 @@ export function databaseStore(text: string, environment: Environment, option = '
     throw new UsageError(`${option} lacks the name of the state, which each job has of its own: write ${form}.`);
   if (names.length > 0) throw new UsageError(`${option} names several states: write ${form}.`);
   url.searchParams.delete('name');
-  const open = openDatabase(url, option, environment);
+  const open = openStates(url, option, environment);
   return { shown: text, isDatabase: true, open: () => open(name) };
-}
-
-/** The states of a database, of which a text has the URL, by their names. @throws UsageError if it is not one. */
-export function databaseStates(
-  text: string,
-  environment: Environment,
-  option: string,
-): (name: string) => Promise<OpenedStore> {
-  return openDatabase(parsePostgresUrl(text, option, 'postgres://user@host/database'), option, environment);
-}
-
-function openDatabase(url: URL, option: string, environment: Environment): (name: string) => Promise<OpenedStore> {
-  const [schema, ...schemas] = url.searchParams.getAll('schema');
-  if (url.hash !== '' || url.searchParams.has('table') || schemas.length > 0)
-    throw new UsageError(`${option} takes one &schema=SCHEMA, no table and no #.`);
-  url.searchParams.delete('schema');
-  const place = { ...addPassword(url.href, environment), schema };
-  return async (name) => (await import('@sluice/tables/postgres')).postgresState({ ...place, name });
 }

@@ -3,6 +3,7 @@ import type { Change } from '@sluice/core';
 import type { History, SqliteMirrorOptions, SqliteOptions, TableRows } from '@sluice/tables/sqlite';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
+import { addPassword, parsePostgresUrl, postgresUrl } from '../input/postgresUrl.js';
 import type { OptionsOf } from '../options/commands.js';
 import { pickFor } from '../options/option.js';
 import { type GroupOptions, mirrorOptions, tableOptions } from '../options/options.js';
@@ -14,7 +15,6 @@ export type TableName =
   | { readonly kind: 'postgres'; readonly url: string; readonly table: string };
 
 const sqliteFile = /^(.+\.(?:sqlite3?|db))(?:#(.*))?$/is;
-export const postgresUrl = /^postgres(?:ql)?:\/\//i;
 
 /**
  * Parses a target that is a table; `undefined` for others.
@@ -40,16 +40,6 @@ export function tableName(to: string, called = '--to'): TableName | undefined {
   if (table === '') throw new UsageError(`${called} lacks the table: write postgres://user@host/database?table=NAME.`);
   url.searchParams.delete('table');
   return { kind: 'postgres', url: url.href, table };
-}
-
-/** @param form how it is written. @throws UsageError if it is not a URL, or has a password. */
-export function parsePostgresUrl(text: string, called: string, form: string): URL {
-  if (!URL.canParse(text)) throw new UsageError(`${called} is not a valid URL. Write ${form}.`);
-  const url = new URL(text);
-  if (url.password === '' && !url.searchParams.has('password')) return url;
-  throw new UsageError(
-    `${called} has a password, which others on this machine can read. Leave it out, and set PGPASSWORD or use ~/.pgpass.`,
-  );
 }
 
 /** For a command that reads a table. @throws UsageError if a text names something else. */
@@ -119,15 +109,4 @@ export function mirrorTarget<T extends object>(
 
 function connectionFor({ breakLock, retryFor }: ConnectionOptions) {
   return { breakLock, ...(retryFor !== undefined && { retry: { for: retryFor } }) };
-}
-
-/** Where a server is, with the password of the environment. */
-export function addPassword(
-  url: string,
-  { variables, secrets }: Environment,
-): { readonly url: string; readonly password?: string } {
-  const { PGPASSWORD: password } = variables;
-  if (password === undefined) return { url };
-  secrets.add(password);
-  return { url, password };
 }

@@ -7,7 +7,8 @@ import { findRedisUrl } from '../../input/secretVariables.js';
 import { type GroupOptions, runTableOptions } from '../../options/options.js';
 import { flagAbout } from '../../options/commands.js';
 import { pickFor } from '../../options/option.js';
-import { addPassword, tableName } from '../../target/tableTarget.js';
+import { addPassword } from '../../input/postgresUrl.js';
+import { tableName } from '../../target/tableTarget.js';
 
 export type RedisOptions = GroupOptions<'redis'>;
 
