@@ -87,7 +87,7 @@ export const mutantList: readonly Mutant[] = [
     ],
   ]),
   ...inFile('packages/core/src/node/files/appendFile.ts', [
-    ['rows are not synced', "await withPath(this.#syncOnce(), this.path, 'written');", ''],
+    ['rows are not synced', "await withPath(this.#file.sync(), this.path, 'written');", ''],
     [
       'the final name is not durable before .part is unlinked',
       'await fileSystem.syncFolder(dirname(to));\n  await fileSystem.unlink(from);',

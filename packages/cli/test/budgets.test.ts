@@ -26,7 +26,7 @@ async function exportStreams(sandbox: Sandbox, home: string, ...more: readonly s
   return stderr();
 }
 
-test('L1 three commands in a row send as many requests as --rate allows for a day', async () => {
+test('L1 three commands in a row send as many requests as --rate allows for a day', { tags: ['slow'] }, async () => {
   let requests = 0;
   await using sandbox = await startSandbox({
     streams: 55,
@@ -97,7 +97,7 @@ test('a command without such a limit, or with limits: false, stores nothing', as
 });
 
 test('limits.place of a configuration is a folder beside it, and limits.name joins APIs', async () => {
-  await using sandbox = await startSandbox({ streams: 5 });
+  await using sandbox = await startSandbox({ streams: 5, owners: 1, holdings: 2 });
   const cwd = temporaryFolder();
   const config = { limits: { place: 'kept', name: 'ours' }, defaults: { rate: '50/m' } };
   writeFileSync(join(cwd, 'sluice.config.json'), JSON.stringify(config));

@@ -27,39 +27,43 @@ describe.runIf(postgresPrograms !== undefined)('--state postgres://', () => {
     return { state: `${url}?name=hooks`, url, query, expire };
   }
 
-  test('W1 a forwarding watch goes on in an empty folder, and its dead letters are in the state', async () => {
-    await using sandbox = await startSandbox({ streams: 4 });
-    let refused = '"refused"';
-    await using receiver = await startReceiver({
-      secrets: [secret],
-      script: (delivery) => (refused !== '' && isAbout(delivery, refused) ? { status: 422 } : 'ok'),
-    });
-    const { state } = await opened();
-    const args = forwardWatchArgs(receiver, '--polls', '1', '--state', state);
-    const folders = [1, 2, 3, 4].map(() => folderWithSecret());
-    const [first = '', second = '', third = '', fourth = ''] = folders;
-    expect(await here(sandbox, first, args)).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining(`Its state is kept in ${state}, dead letters in ${state}.`),
-    });
-    sandbox.setStream(1, { tag: 'refused' });
-    expect(await here(sandbox, second, args)).toMatchObject({
-      code: 3,
-      stderr: expect.stringMatching(/set aside in postgres:[^]*sluice dlq show '?postgres:/),
-    });
-    const shown = await here(sandbox, third, ['dlq', 'show', state, '--format', 'json']);
-    expect(JSON.parse(shown.stdout)).toMatchObject({ total: 1, left: 1, letters: [{ line: 1, status: 422 }] });
-    expect((await here(sandbox, third, ['checkpoint', 'show', state])).stdout).toContain(
-      `the snapshot of the watch is in ${state}`,
-    );
-    refused = '';
-    const replay = ['dlq', 'replay', state, ...forwardTo(receiver, '--to'), '--quiet'];
-    expect(await here(sandbox, third, replay)).toMatchObject({ code: 0, stderr: '' });
-    expect((await here(sandbox, third, ['dlq', 'show', state])).stdout).toContain('0 dead letters');
-    expect(await here(sandbox, fourth, [...args, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(changesAt(receiver)).toHaveLength(5);
-    for (const folder of folders) expect(leftIn(folder)).toEqual([]);
-  });
+  test(
+    'W1 a forwarding watch goes on in an empty folder, and its dead letters are in the state',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ streams: 4 });
+      let refused = '"refused"';
+      await using receiver = await startReceiver({
+        secrets: [secret],
+        script: (delivery) => (refused !== '' && isAbout(delivery, refused) ? { status: 422 } : 'ok'),
+      });
+      const { state } = await opened();
+      const args = forwardWatchArgs(receiver, '--polls', '1', '--state', state);
+      const folders = [1, 2, 3, 4].map(() => folderWithSecret());
+      const [first = '', second = '', third = '', fourth = ''] = folders;
+      expect(await here(sandbox, first, args)).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining(`Its state is kept in ${state}, dead letters in ${state}.`),
+      });
+      sandbox.setStream(1, { tag: 'refused' });
+      expect(await here(sandbox, second, args)).toMatchObject({
+        code: 3,
+        stderr: expect.stringMatching(/set aside in postgres:[^]*sluice dlq show '?postgres:/),
+      });
+      const shown = await here(sandbox, third, ['dlq', 'show', state, '--format', 'json']);
+      expect(JSON.parse(shown.stdout)).toMatchObject({ total: 1, left: 1, letters: [{ line: 1, status: 422 }] });
+      expect((await here(sandbox, third, ['checkpoint', 'show', state])).stdout).toContain(
+        `the snapshot of the watch is in ${state}`,
+      );
+      refused = '';
+      const replay = ['dlq', 'replay', state, ...forwardTo(receiver, '--to'), '--quiet'];
+      expect(await here(sandbox, third, replay)).toMatchObject({ code: 0, stderr: '' });
+      expect((await here(sandbox, third, ['dlq', 'show', state])).stdout).toContain('0 dead letters');
+      expect(await here(sandbox, fourth, [...args, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' });
+      expect(changesAt(receiver)).toHaveLength(5);
+      for (const folder of folders) expect(leftIn(folder)).toEqual([]);
+    },
+  );
 
   test('an export that forwards, and one that was finished, are told apart by the name of their state', async () => {
     await using sandbox = await startSandbox({ owners: 2, holdings: 3 });
@@ -81,9 +85,9 @@ describe.runIf(postgresPrograms !== undefined)('--state postgres://', () => {
     ['postgres://me@127.0.0.1/jobs?name=', '--state lacks the name of the state'],
     ['postgres://me:hunter22@127.0.0.1/jobs?name=a', '--state has a password'],
     ['postgres://me@127.0.0.1/jobs?name=a&password=hunter22', '--state has a password'],
-    ['postgres://me@127.0.0.1/jobs?name=a&name=b', '--state names one state'],
-    ['postgres://me@127.0.0.1/jobs?name=a&table=b', '--state names one state'],
-    ['postgres://me@127.0.0.1/jobs?name=a#b', '--state names one state'],
+    ['postgres://me@127.0.0.1/jobs?name=a&name=b', '--state names several states'],
+    ['postgres://me@127.0.0.1/jobs?name=a&table=b', '--state takes one &schema=SCHEMA, no table and no #'],
+    ['postgres://me@127.0.0.1/jobs?name=a#b', '--state takes one &schema=SCHEMA, no table and no #'],
     ['postgres://[::', '--state is not a valid URL'],
   ])('refuses %s', async (state, why) => {
     const sandbox = { apiKey: 'key', streamsUrl: 'https://127.0.0.1:1', aptosUrl: 'https://127.0.0.1:1' };

@@ -152,7 +152,7 @@ describe.runIf(postgresPrograms !== undefined)('state in PostgreSQL', () => {
     expect(await stateOf().load('checkpoint')).toEqual({ rows: 1 });
   });
 
-  test('D10 has all records of a large log that was replaced, or those before', async () => {
+  test('D10 has all records of a large log that was replaced, or those before', { tags: ['slow'] }, async () => {
     const { stateOf, query } = await opened();
     const state = stateOf();
     const release = await hold(state);

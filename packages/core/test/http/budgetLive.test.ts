@@ -65,7 +65,7 @@ async function useUp(client: Opened): Promise<void> {
 }
 
 describe('a limit that outlives its process', () => {
-  test('L1 three runs of 5 a day send 5 requests, one after the other', async () => {
+  test('L1 three runs of 5 a day send 5 requests, one after the other', { tags: ['slow'] }, async () => {
     const { arrived, run } = await setting();
     expect(await run(5, day, 3)).toEqual({ sent: 3, left: 2, used: 3 });
     expect(await run(5, day, 10)).toEqual({ sent: 2, cause: 'budget', left: 0, used: 5 });
@@ -80,7 +80,7 @@ describe('a limit that outlives its process', () => {
     expect(arrived).toHaveLength(30);
   });
 
-  test('L1 what a killed process has reserved stays used', async () => {
+  test('L1 what a killed process has reserved stays used', { tags: ['slow'] }, async () => {
     const { arrived, run, folder, url } = await setting((nth) => {
       if (nth === 2) killed.abort();
     });
