@@ -26,25 +26,31 @@ export function addPassword(
   return { url, password };
 }
 
-/** The states of a database, of which a text has the URL, by their names. @throws UsageError if it is not one. */
+/**
+ * The states of a database, of which a text has the URL, by their names.
+ *
+ * @param lease ms that another process waits for one that was killed. @throws UsageError if it is not one.
+ */
 export function databaseStates(
   text: string,
   environment: Environment,
   option: string,
+  lease: number,
 ): (name: string) => Promise<PostgresState> {
-  return openStates(parsePostgresUrl(text, option, 'postgres://user@host/database'), option, environment);
+  return openStates(parsePostgresUrl(text, option, 'postgres://user@host/database'), option, environment, lease);
 }
 
-/** Opens states by their names. @throws UsageError if the URL says more than where they are. */
+/** Opens states by their names. @param lease in ms. @throws UsageError if the URL says more than where they are. */
 export function openStates(
   url: URL,
   option: string,
   environment: Environment,
+  lease?: number,
 ): (name: string) => Promise<PostgresState> {
   const [schema, ...schemas] = url.searchParams.getAll('schema');
   if (url.hash !== '' || url.searchParams.has('table') || schemas.length > 0)
     throw new UsageError(`${option} takes one &schema=SCHEMA, no table and no #.`);
   url.searchParams.delete('schema');
-  const place = { ...addPassword(url.href, environment), schema };
+  const place = { ...addPassword(url.href, environment), schema, lease };
   return async (name) => (await import('@sluice/tables/postgres')).postgresState({ ...place, name });
 }

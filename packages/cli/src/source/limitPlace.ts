@@ -7,6 +7,9 @@ import { stateFolder } from '../environment/stateFolder.js';
 import { Failure } from '../errors/errors.js';
 import { databaseStates, postgresUrl } from '../input/postgresUrl.js';
 
+/** Ms. A budget is held for a moment, and requests wait for one that is held. */
+const budgetLease = 10_000;
+
 /** Where the limits of a command are kept: as the configuration says, or in the folder of the user's state. */
 export function limitPlace(
   { limits = {}, file }: Pick<Config, 'limits' | 'file'>,
@@ -17,7 +20,7 @@ export function limitPlace(
   const { place, name } = limits;
   if (typeof place === 'function') return budgets(place, { name });
   if (place !== undefined && postgresUrl.test(place)) {
-    const open = databaseStates(place, environment, 'limits.place');
+    const open = databaseStates(place, environment, 'limits.place', budgetLease);
     return budgets((budget) => open(`limits/${budget}`), { name });
   }
   if (place !== undefined) return budgets(resolve(file ? dirname(file.path) : folder, place), { name });

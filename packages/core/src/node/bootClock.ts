@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, readlink } from 'node:fs/promises';
+import { readFile, readlink, stat } from 'node:fs/promises';
 import { uptime } from 'node:os';
 import { promisify } from 'node:util';
 import type { BootClock } from '../http/limit/budget.js';
@@ -9,16 +9,22 @@ const drift = 5;
 
 /**
  * The time since this machine booted. Linux stops its monotonic clock while the machine sleeps, so the difference from
- * its uptime is measured again when the wall clock shows that it slept, or was changed.
+ * its uptime is measured again when the wall clock shows that it slept, or was changed. A container with an uptime of
+ * its own (lxcfs) has only the monotonic clock in common with others.
  */
 export function machineBootClock(): BootClock {
   let ahead = 0;
   let difference = Infinity;
+  let uptimeInMs = monotonicInMs;
   return {
     async id() {
+      const id = await readBootId();
+      if (id === '' || process.platform !== 'linux') return id;
+      if (await isUptimeShared()) uptimeInMs = wholeUptimeInMs;
+      difference = Infinity;
       // Within a namespace, the uptime may have an offset.
       const space = await readlink('/proc/self/ns/time').catch(() => '');
-      return `${await readBootId()} ${space}`.trim();
+      return [id, space, uptimeInMs === monotonicInMs ? 'monotonic' : ''].filter(Boolean).join(' ');
     },
     now() {
       const own = performance.now();
@@ -32,9 +38,27 @@ export function machineBootClock(): BootClock {
   };
 }
 
-/** To 10 ms on Linux, where only this includes sleep. Elsewhere the monotonic clock does, and is more precise. */
-function uptimeInMs(): number {
-  return process.platform === 'linux' ? uptime() * 1_000 : Number(process.hrtime.bigint()) / 1e6;
+/** With sleep everywhere but on Linux. */
+function monotonicInMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** On Linux with sleep, to 10 ms. */
+function wholeUptimeInMs(): number {
+  return uptime() * 1_000;
+}
+
+/** Whether the uptime is that of the machine: nothing is mounted in its place. */
+async function isUptimeShared(): Promise<boolean> {
+  const devices = await Promise.all(
+    ['/proc', '/proc/uptime'].map((path) =>
+      stat(path).then(
+        ({ dev }) => dev,
+        () => path,
+      ),
+    ),
+  );
+  return devices[0] === devices[1];
 }
 
 /** Differs between starts of the machine; empty if it is unknown. */

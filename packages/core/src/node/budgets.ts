@@ -1,10 +1,11 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { checkOptions, checkText } from '../checks.js';
+import { SluiceError } from '../errors.js';
 import type { BootClock, BudgetStore } from '../http/limit/budget.js';
 import type { Budgets } from '../http/limit/budgets.js';
 import { machineBootClock } from './bootClock.js';
-import { fileState } from './fileState.js';
+import { fileState, type FileState } from './fileState.js';
 
 /** Options of {@link budgets}. */
 export interface BudgetPlaceOptions {
@@ -40,7 +41,20 @@ export function budgets(
     name,
     async place(budget) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      return fileState(join(folder, budget));
+      return replaceable(fileState(join(folder, budget)));
     },
+  };
+}
+
+/** A state without records that can't be read: such a one can't be told from a file of somebody else, so it would stay. */
+function replaceable(state: FileState): BudgetStore {
+  return {
+    lock: (signal) => state.lock(signal),
+    save: (name, record) => state.save(name, record),
+    load: (name) =>
+      state.load(name).catch(async (error: unknown) => {
+        if (SluiceError.is(error, 'checkpoint')) await rm(join(state.folder, name), { force: true });
+        throw error;
+      }),
   };
 }

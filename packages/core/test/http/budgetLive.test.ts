@@ -1,8 +1,8 @@
 import {
   existsSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   truncateSync,
@@ -62,6 +62,13 @@ async function useUp(client: Opened): Promise<void> {
     if (paused > 0) stop.abort();
   });
   while (!stop.signal.aborted) await get(client, stop.signal).catch(() => undefined);
+}
+
+function budgetIn(folder: string): string {
+  const [file = ''] = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('/budget'),
+  );
+  return join(folder, file);
 }
 
 describe('a limit that outlives its process', () => {
@@ -155,16 +162,17 @@ describe('a limit that outlives its process', () => {
     expect(url).toContain('127.0.0.1');
   });
 
-  test('a damaged budget counts as used up for one window, and a removed one is a first run', async () => {
+  test.each<[what: string, damage: (budget: string, salt: string) => void]>([
+    ['budget that was cut', (budget) => truncateSync(budget, statSync(budget).size - 5)],
+    ['budget that is something else', (budget) => writeFileSync(budget, 'something else')],
+    ['salt that is something else', (_, salt) => writeFileSync(salt, '')],
+    ['salt that was cut', (_, salt) => truncateSync(salt, statSync(salt).size - 5)],
+  ])('L1 a %s counts as used up for one window', async (_, damage) => {
     const { open, folder, arrived } = await setting();
     const first = open();
     await get(first);
     await first.close();
-    const [file = ''] = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      name.endsWith('/budget'),
-    );
-    const path = join(folder, file);
-    truncateSync(path, statSync(path).size - 5);
+    damage(budgetIn(folder), join(folder, 'salt', 'salt'));
     for (const warnings of [1, 0]) {
       await using client = open();
       const said: string[] = [];
@@ -175,7 +183,14 @@ describe('a limit that outlives its process', () => {
       if (warnings > 0) expect(said[0]).toContain('It counts as used up for one window');
     }
     expect(arrived).toHaveLength(1);
-    rmSync(path);
+  });
+
+  test('a budget that was removed is a first run', async () => {
+    const { open, folder } = await setting();
+    const first = open();
+    await get(first);
+    await first.close();
+    rmSync(budgetIn(folder));
     await using client = open();
     await get(client);
     expect(client.limiter.budget).toMatchObject({ left: 4 });

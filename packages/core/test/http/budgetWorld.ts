@@ -2,16 +2,28 @@ import { type Clock, LockError } from '../../src/index.js';
 import type { BudgetStore } from '../../src/kit.js';
 import { Budget } from '../../src/http/limit/budget.js';
 import type { Limit } from '../../src/index.js';
-import { rateWindows } from '../../src/http/limit/limit.js';
+import { costsOf, rateWindows } from '../../src/http/limit/limit.js';
 
 /** What a schedule does. Times are in ms. */
 export interface World {
   readonly limit: Limit;
+  /** Another one that holds as well. */
+  readonly other?: Limit | undefined;
   /** A number in [0, 1), repeatable. */
   readonly random: () => number;
   /** How many times slower the disk is. Default: 1. */
   readonly slowness?: number;
 }
+
+interface Arrival {
+  readonly at: number;
+  readonly cost: number;
+  /** In the other limit. */
+  readonly otherCost: number;
+}
+
+/** Ms after which a lock is free whose process was killed: that of a database, by a lease. */
+const lease = 10_000;
 
 interface Event {
   readonly at: number;
@@ -24,10 +36,12 @@ export class BudgetMachine {
   /** True time. */
   now = 1_000_000;
   /** When requests reached the API. */
-  readonly arrivals: { readonly at: number; readonly cost: number }[] = [];
+  readonly arrivals: Arrival[] = [];
   readonly warnings: string[] = [];
   /** Nothing can be written. */
   isBroken = false;
+  /** A process that stands still has locked it. */
+  isHeld = false;
   /** The file. */
   record: string | undefined;
   readonly #world: World;
@@ -60,7 +74,9 @@ export class BudgetMachine {
   kill(process: SimulatedProcess): void {
     process.isAlive = false;
     this.#processes.delete(process);
-    if (this.#holder === process) this.#holder = undefined;
+    this.after(this.#world.random() < 0.5 ? 0 : lease, () => {
+      if (this.#holder === process) this.#holder = undefined;
+    });
   }
 
   killOne(): void {
@@ -144,7 +160,7 @@ export class BudgetMachine {
       lock: async () => {
         await takes(3, () => undefined);
         if (this.isBroken) throw new Error('The disk is broken.');
-        if (this.#holder) throw new LockError('It is in use.');
+        if (this.#holder || this.isHeld) throw new LockError('It is in use.');
         this.#holder = process;
         return async () => {
           await takes(2, () => (this.#holder = undefined));
@@ -190,15 +206,15 @@ export class SimulatedProcess {
   readonly #options: ProcessOptions;
   readonly #random: () => number;
   readonly budget: Budget;
-  readonly #limit: Limit;
+  readonly #limits: readonly Limit[];
   #left: number;
   #waiting: (() => void)[] = [];
 
-  constructor(machine: BudgetMachine, { limit, random }: World, options: ProcessOptions) {
+  constructor(machine: BudgetMachine, { limit, other, random }: World, options: ProcessOptions) {
     this.#machine = machine;
     this.#options = options;
     this.#random = random;
-    this.#limit = limit;
+    this.#limits = other ? [limit, other] : [limit];
     this.#left = options.requests;
     const budget = Budget.opener({
       open: () => Promise.resolve(machine.storeOf(this)),
@@ -206,7 +222,7 @@ export class SimulatedProcess {
       clock: machine.clockOf(this),
       random,
       warn: (message) => machine.warnings.push(message),
-    })(rateWindows([limit]), { onChange: () => this.#wake(), onPause: () => undefined });
+    })(rateWindows(this.#limits), { onChange: () => this.#wake(), onPause: () => undefined });
     if (!budget) throw new Error('The limit has no long window.');
     this.budget = budget;
   }
@@ -221,12 +237,12 @@ export class SimulatedProcess {
 
   async #sendAll(): Promise<void> {
     const { pause, connect, arrive } = this.#options;
-    const { costs = {} } = this.#limit;
+    const windows = rateWindows(this.#limits);
+    const hasCosts = this.#limits.some(({ costs }) => costs);
     while (this.#left > 0) {
       this.#left -= 1;
-      const isCostly = Object.keys(costs).length > 0 && this.#random() < 0.2;
-      const cost = isCostly ? (costs['costly'] ?? 1) : 1;
-      const all = [cost, cost];
+      const all = costsOf(windows, hasCosts && this.#random() < 0.2 ? 'costly' : 'plain');
+      const [cost = 1, otherCost = 1] = all;
       for (;;) {
         await this.#permit(all);
         this.budget.hold(all);
@@ -234,7 +250,7 @@ export class SimulatedProcess {
         const isWritten = this.budget.mayStart(all);
         this.budget.settle(all, isWritten);
         if (!isWritten) continue;
-        this.#machine.arrivals.push({ at: this.#machine.now + arrive * this.#random(), cost });
+        this.#machine.arrivals.push({ at: this.#machine.now + arrive * this.#random(), cost, otherCost });
         break;
       }
       await this.#sleep(pause * this.#random());
@@ -262,7 +278,7 @@ export class SimulatedProcess {
 }
 
 /** The highest cost of arrivals within any window, and when it was. */
-export function worstWindow(arrivals: BudgetMachine['arrivals'], per: number): number {
+export function worstWindow(arrivals: readonly Pick<Arrival, 'at' | 'cost'>[], per: number): number {
   const sorted = arrivals.toSorted((a, b) => a.at - b.at);
   let first = 0;
   let cost = 0;

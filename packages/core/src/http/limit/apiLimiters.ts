@@ -49,8 +49,8 @@ export class ApiLimiters {
   readonly shared: Limiter;
   readonly #options: LimitOptions;
   readonly #tools: LimiterTools;
-  /** The first API that uses the shared limiter. */
-  #first: Pick<ApiLimits, 'owner' | 'warn'> | undefined;
+  /** The APIs that use the shared limiter. */
+  readonly #sharing: Pick<ApiLimits, 'owner' | 'warn'>[] = [];
   readonly #byApi = new Map<string, Limiter>();
   /** A limiter that several APIs were given is wrapped once. */
   readonly #given = new Map<Limiter, Limiter>();
@@ -62,7 +62,7 @@ export class ApiLimiters {
     const { limiter, rateLimit = defaultLimit } = options;
     const budget = this.#budgetOf(
       () => this.#sharedOwner,
-      (message) => this.#first?.warn(message),
+      (message) => this.#sharing[0]?.warn(message),
     );
     this.shared = limiter ? this.#wrap(limiter, "The client's limiter") : this.#limitBy([rateLimit], budget);
   }
@@ -79,7 +79,7 @@ export class ApiLimiters {
   /** Opens the limiter of an API. @throws ConfigError if a limit is invalid. */
   open(api: string, options: ApiLimits): Limiter {
     const limited = this.#limit(api, options);
-    if (limited === this.shared) this.#first ??= options;
+    if (limited === this.shared) this.#sharing.push(options);
     const opened = options.steering?.wrap(limited) ?? limited;
     this.#byApi.set(api, opened);
     return opened;
@@ -122,10 +122,16 @@ export class ApiLimiters {
     return new LocalLimiter(listLimits(...limits), clock, { longestPending: timeouts.connect, budget });
   }
 
-  /** A limit of a key is that of all its APIs. Without a key, those of different APIs have nothing in common. */
+  /** A limit of a key is that of all its APIs. Without a key, it is that of these APIs together. */
   get #sharedOwner(): BudgetOwner {
-    const { baseUrl = '', credentials } = this.#first?.owner() ?? {};
-    return credentials?.isSent === true ? { credentials } : { baseUrl };
+    const owners = this.#sharing.map(({ owner }) => owner());
+    const credentials = owners.find((owner) => owner.credentials?.isSent === true)?.credentials;
+    if (credentials) return { credentials };
+    return {
+      baseUrl: Array.from(new Set(owners.map(({ baseUrl = '' }) => baseUrl)), String)
+        .sort()
+        .join(' '),
+    };
   }
 
   #budgetOf(owner: () => BudgetOwner, warn: (message: string) => void): OpenBudget | undefined {

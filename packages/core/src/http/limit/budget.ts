@@ -1,12 +1,11 @@
 import { type Clock, settlesWithin, sleep } from '../../clock.js';
-import { LockError, SluiceError } from '../../errors.js';
+import { LockError, SinkError, SluiceError } from '../../errors.js';
 import {
   type BudgetRecord,
   costOf,
   decodeBudget,
   freeAt,
   living,
-  nameOfWindow,
   noBudget,
   reserve,
   type Slice,
@@ -58,13 +57,18 @@ export type OpenBudget = (windows: readonly RateWindow[], hooks: BudgetHooks) =>
 
 /** A slice of this process. */
 interface OwnSlice extends Slice {
+  cost: number;
   used: number;
   /** The last start. */
   lastAt: number;
+  /** When its first request was written, if it has those that no slice was reserved for. */
+  readonly unreservedSince?: number;
 }
 
 /** A window that outlives the process. */
 interface KeptWindow extends RateWindow {
+  /** In the record. Limits of the same length have one each. */
+  readonly name: string;
   /** Its place in the costs. */
   readonly w: number;
   /** Slices of this process, oldest first. */
@@ -83,6 +87,8 @@ const freshFor = 750;
 /** Ms that a lock is waited for, which others hold for a few ms; and when the client closes. */
 const longestLock = 30_000;
 const longestLastLock = 2_000;
+/** Ms that closing may take. */
+const longestClose = 5_000;
 /** Ms that a look at the record may take. */
 const longestSync = 40_000;
 /** Ms between two attempts to lock, at least. */
@@ -131,7 +137,9 @@ export class Budget {
   static opener(tools: BudgetTools): OpenBudget {
     return (windows, hooks) => {
       const kept = windows.flatMap((window, w): KeptWindow[] =>
-        window.span < shortestWindow ? [] : [{ ...window, w, own: [], all: [], pending: 0 }],
+        window.span < shortestWindow
+          ? []
+          : [{ ...window, name: nameWindow(windows, w), w, own: [], all: [], pending: 0 }],
       );
       return kept.length === 0 ? undefined : new Budget(kept, tools, hooks);
     };
@@ -182,7 +190,8 @@ export class Budget {
     );
     if (need.every((units) => units === 0)) {
       const isLow = !this.#isShort && this.#windows.some((window) => this.#isLow(window, now));
-      if (isLow || now - this.#syncedAt >= freshFor) this.#sync(need);
+      if (isLow) this.#sync(need);
+      else if (now - this.#syncedAt >= freshFor) this.#look();
       return 0;
     }
     if (this.#usedUp && this.#usedUp.lookAt > now) return this.#usedUp.lookAt - now;
@@ -208,7 +217,7 @@ export class Budget {
     for (const window of this.#windows) {
       const cost = costIn(window, costs);
       window.pending -= cost;
-      if (isWritten && !this.#isOff) spend(window, cost, now);
+      if (isWritten) this.#spend(window, cost, now);
     }
   }
 
@@ -220,10 +229,7 @@ export class Budget {
     const record = decodeBudget(stored);
     if (!record) return undefined;
     const { now } = timeOf(record, { id: this.#bootId, uptime: boot.now(), wall: clock.now() });
-    const returned = this.#windows.flatMap((window) => {
-      const all = record.slices[nameOfWindow(window)] ?? [];
-      return costOf(all) > window.max - 1 ? [now - freeAt(all, window, 1)] : [];
-    });
+    const returned = this.#windows.flatMap(({ name }) => now - (record.returns?.[name] ?? NaN)).filter(Number.isFinite);
     return returned.length === 0 ? undefined : Math.min(...returned);
   }
 
@@ -236,10 +242,17 @@ export class Budget {
   /** Gives back what this process has reserved and not used, and stores a pause that is new. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#syncing;
-    if (this.#isOff || (this.#newPause === undefined && this.#windows.every(({ own }) => own.length === 0))) return;
+    const save = async (): Promise<void> => {
+      await this.#syncing;
+      if (this.#isOff || (this.#newPause === undefined && this.#windows.every(({ own }) => own.length === 0))) return;
+      await this.#syncOnce([]);
+    };
     // Without it, they count in full until they leave.
-    await this.#syncOnce([]).catch(() => undefined);
+    await settlesWithin(
+      this.#tools.clock,
+      longestClose,
+      save().catch(() => undefined),
+    );
   }
 
   get #isOff(): boolean {
@@ -272,17 +285,39 @@ export class Budget {
     if (this.#syncing || this.#closing.signal.aborted) return;
     this.#syncing = this.#inTime(this.#syncOnce(need))
       .catch((error: unknown) => this.#goOn(error))
-      .finally(() => {
-        this.#syncing = undefined;
-        if (this.#newPause !== undefined && !this.#isOff) this.#sync([]);
-        this.#hooks.onChange();
-      });
+      .finally(() => this.#ended());
+  }
+
+  /** Reads the record without its lock: another process may have been told to pause. */
+  #look(): void {
+    const store = this.#store;
+    if (!store || this.#syncing || this.#closing.signal.aborted) return;
+    const read = async (): Promise<void> => {
+      const record = decodeBudget(await store.load(recordName));
+      // If it is damaged, the next reservation says so.
+      if (!record) return;
+      const now = this.#now;
+      this.#syncedAt = now;
+      for (const window of this.#windows) window.all = record.slices[window.name] ?? [];
+      if (record.pausedUntil > now) this.#hooks.onPause(record.pausedUntil - now);
+    };
+    this.#syncing = this.#inTime(read())
+      .catch(() => {
+        this.#syncedAt = this.#now;
+      })
+      .finally(() => this.#ended());
   }
 
   /** A request must not wait for ever for a place that does not answer. */
   async #inTime(work: Promise<void>): Promise<void> {
     if (await settlesWithin(this.#tools.clock, longestSync, work)) return work;
-    throw new LockError(`There was no answer for ${longestSync / 1_000} s.`);
+    throw new SinkError(`There was no answer for ${longestSync / 1_000} s.`);
+  }
+
+  #ended(): void {
+    this.#syncing = undefined;
+    if (this.#newPause !== undefined && !this.#isOff) this.#sync([]);
+    this.#hooks.onChange();
   }
 
   async #locked<R>(use: (store: BudgetStore) => Promise<R>): Promise<R> {
@@ -318,10 +353,14 @@ export class Budget {
       }));
       const isReserved = isGranted && kept.some(({ granted }) => granted);
       if (isReserved || isDamaged || pause !== undefined || kept.some(({ ended }) => ended.length > 0)) {
-        const changed = lists.map(({ window, all }): [string, readonly Slice[]] => [nameOfWindow(window), all]);
+        const changed = lists.map(({ window, all }): [string, readonly Slice[]] => [window.name, all]);
         const slices = { ...stored.slices, ...Object.fromEntries(changed) };
         const boots = withBoot(stored.boots, this.#bootId, { ahead, at: now });
-        await store.save(recordName, { saved: now, wall, boots, pausedUntil, slices } satisfies BudgetRecord);
+        const usedUp = lists.flatMap(({ window, all }): [string, number][] =>
+          costOf(all) > window.max - 1 ? [[window.name, freeAt(all, window, 1)]] : [],
+        );
+        const returns = { ...stored.returns, ...Object.fromEntries(usedUp) };
+        await store.save(recordName, { saved: now, wall, boots, pausedUntil, slices, returns } satisfies BudgetRecord);
       }
       for (const { window, all } of lists) window.all = all;
       for (const { window, ended, granted } of kept) {
@@ -347,11 +386,11 @@ export class Budget {
     const ended = window.own.filter(isOver);
     const own = window.own.filter((slice) => !isOver(slice));
     const mine = new Set(window.own.map(({ id }) => id));
-    const found = (stored.slices[nameOfWindow(window)] ?? []).filter(({ id }) => !mine.has(id));
+    const found = (stored.slices[window.name] ?? []).filter(({ id }) => !mine.has(id));
     const used = ended.flatMap(({ id, used: cost, lastAt: to }) => (cost > 0 ? [{ id, to, cost }] : []));
     const open = own.map(({ id, to, cost }) => ({ id, to, cost }));
     const all = living([...found, ...used, ...open], window, now);
-    const id = Math.floor(this.#tools.random() * 2 ** 52).toString(36);
+    const id = this.#newId();
     const isWanted = !isLast && (need > 0 || this.#isLow(window, now));
     // One that has ended when it is saved would be void, on a slow disk for ever.
     const lasts = Math.max(sliceLength(window), 3 * this.#took);
@@ -388,7 +427,7 @@ export class Budget {
     warn(`The stored budget of a rate limit can't be read (${fault}). It counts as used up for one window.`);
     const now = clock.now();
     const full = this.#windows.map((window): [string, readonly Slice[]] => [
-      nameOfWindow(window),
+      window.name,
       [{ id: 'damaged', to: now, cost: window.max }],
     ]);
     return { stored: { ...noBudget, saved: now, wall: now, slices: Object.fromEntries(full) }, isDamaged: true };
@@ -417,15 +456,49 @@ export class Budget {
     }
   };
 
-  /** Goes on without the place, and tries it again later. No request waits for that. */
+  /**
+   * Goes on without a place that fails, and tries it again later. No request waits for that. But where another process
+   * has locked it, e.g. one that stands still, more requests could exceed the limit: they wait.
+   */
   #goOn(error: unknown): void {
     const { clock, warn } = this.#tools;
     if (this.#closing.signal.aborted) return;
-    this.#retryAt = clock.monotonic() + retryAfter;
+    const isLocked = SluiceError.is(error, 'lock');
+    if (!isLocked) this.#retryAt = clock.monotonic() + retryAfter;
     if (this.#hasWarned) return;
     this.#hasWarned = true;
     const message = error instanceof Error ? error.message : String(error);
-    warn(`A rate limit holds only within this process, because its budget can't be stored: ${message}`);
+    const effect = isLocked
+      ? 'Requests wait for the budget of a rate limit'
+      : "A rate limit holds only within this process, because its budget can't be stored";
+    warn(`${effect}: ${message}`);
+  }
+
+  /** Takes units from the open slices, the oldest first. */
+  #spend(window: KeptWindow, cost: number, now: number): void {
+    let rest = cost;
+    for (const slice of window.own) {
+      const taken = slice.to > now ? Math.min(rest, slice.cost - slice.used) : 0;
+      if (taken <= 0) continue;
+      slice.used += taken;
+      slice.lastAt = now;
+      rest -= taken;
+    }
+    if (rest === 0) return;
+    // The place failed; or `fetch`, which does not say when a request is written, has written it later than it might.
+    const last = window.own.at(-1);
+    if (last?.unreservedSince !== undefined && now - last.unreservedSince < sliceLength(window)) {
+      last.cost += rest;
+      last.used += rest;
+      last.lastAt = now;
+      return;
+    }
+    const late = { id: this.#newId(), to: now, cost: rest, used: rest, lastAt: now, unreservedSince: now };
+    window.own = [...window.own, late];
+  }
+
+  #newId(): string {
+    return Math.floor(this.#tools.random() * 2 ** 52).toString(36);
   }
 }
 
@@ -433,16 +506,9 @@ function costIn({ w }: KeptWindow, costs: readonly number[]): number {
   return costs[w] ?? 1;
 }
 
-/** Takes units from the open slices, the oldest first. */
-function spend(window: KeptWindow, cost: number, now: number): void {
-  let rest = cost;
-  for (const slice of window.own) {
-    const taken = slice.to > now ? Math.min(rest, slice.cost - slice.used) : 0;
-    if (taken <= 0) continue;
-    slice.used += taken;
-    slice.lastAt = now;
-    rest -= taken;
-  }
-  // `fetch` does not say when a request is written, so it may have been later than it might.
-  if (rest > 0) window.own = [...window.own, { id: `late-${now}`, to: now, cost: rest, used: rest, lastAt: now }];
+/** Of windows that are as long, the order of the limits tells them apart: one keeps its use when its limit changes. */
+function nameWindow(windows: readonly RateWindow[], w: number): string {
+  const lengths = windows.slice(0, w + 1).map(({ span }) => Math.round(span));
+  const nth = lengths.filter((length) => length === lengths[w]).length;
+  return nth === 1 ? String(lengths[w]) : `${lengths[w]}-${nth}`;
 }

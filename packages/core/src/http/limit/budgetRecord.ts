@@ -25,8 +25,10 @@ export interface BudgetRecord {
   readonly wall: number;
   readonly boots: Readonly<Record<string, Boot>>;
   readonly pausedUntil: number;
-  /** By {@link nameOfWindow}. */
+  /** By the name of the window. */
   readonly slices: Readonly<Record<string, readonly Slice[]>>;
+  /** When each window that was ever used up has returned, or will. */
+  readonly returns?: Readonly<Record<string, number>>;
 }
 
 export type BudgetWindow = Pick<RateWindow, 'max' | 'span'>;
@@ -42,10 +44,6 @@ const maxBoots = 20;
 
 export const noBudget: BudgetRecord = { saved: 0, wall: 0, boots: {}, pausedUntil: 0, slices: {} };
 
-export function nameOfWindow({ span }: BudgetWindow): string {
-  return String(Math.round(span));
-}
-
 /** Ms that a slice lasts. */
 export function sliceLength({ span }: BudgetWindow): number {
   return span / slicesPerWindow;
@@ -58,14 +56,15 @@ export function sliceSize({ max }: BudgetWindow): number {
 
 /**
  * The record's time of a machine. For a boot that the record does not know, as much has passed since it was saved as by
- * the wall clock, unless that was set back. From then on, only the time since it booted counts.
+ * the wall clock, unless that was set back. From then on, only the time since it booted counts. Where boots can't be told
+ * apart, the wall clock counts each time.
  */
 export function timeOf(
   { boots, saved, wall }: BudgetRecord,
   machine: { readonly id: string; readonly uptime: number; readonly wall: number },
 ): { readonly now: number; readonly ahead: number } {
   const { id, uptime } = machine;
-  const known = Object.hasOwn(boots, id) ? boots[id]?.ahead : undefined;
+  const known = id !== '' && Object.hasOwn(boots, id) ? boots[id]?.ahead : undefined;
   const own = known === undefined ? saved + machine.wall - wall : uptime + known;
   const now = Math.max(own, saved);
   // Within the tolerance it is only rounding, which must not add up.
@@ -74,6 +73,7 @@ export function timeOf(
 
 /** The boots with one that is used now. */
 export function withBoot(boots: BudgetRecord['boots'], id: string, boot: Boot): BudgetRecord['boots'] {
+  if (id === '') return boots;
   const others = Object.entries(boots).filter(([other]) => other !== id);
   const latest = others.sort(([, a], [, b]) => b.at - a.at).slice(0, maxBoots - 1);
   return Object.fromEntries([...latest, [id, boot]]);
@@ -134,7 +134,7 @@ export function decodeBudget(stored: unknown): BudgetRecord | undefined {
 
 function isBudgetRecord(value: unknown): value is BudgetRecord {
   if (!isRecord(value)) return false;
-  const { saved, wall, pausedUntil, boots, slices } = value;
+  const { saved, wall, pausedUntil, boots, slices, returns = {} } = value;
   const isBoot = (boot: unknown): boolean => isRecord(boot) && areTimes(boot['ahead'], boot['at']);
   const isSlice = (slice: unknown): boolean =>
     isRecord(slice) && typeof slice['id'] === 'string' && areTimes(slice['to'], slice['cost']);
@@ -142,6 +142,8 @@ function isBudgetRecord(value: unknown): value is BudgetRecord {
     areTimes(saved, wall, pausedUntil) &&
     isRecord(boots) &&
     Object.values(boots).every(isBoot) &&
+    isRecord(returns) &&
+    areTimes(...Object.values(returns)) &&
     isRecord(slices) &&
     Object.values(slices).every((each) => Array.isArray(each) && each.every(isSlice))
   );

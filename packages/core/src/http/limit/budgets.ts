@@ -1,5 +1,5 @@
 import { checkOptions } from '../../checks.js';
-import { ConfigError } from '../../errors.js';
+import { ConfigError, SluiceError } from '../../errors.js';
 import { type Identifiers, newId, sha256 } from '../../identifiers.js';
 import { isRecord } from '../../values.js';
 import type { ApiCredentials } from '../credentials.js';
@@ -44,22 +44,42 @@ export async function openBudget(
   { baseUrl = '', credentials }: BudgetOwner,
   { lock, hash = sha256 }: { readonly lock: LockBudget; readonly hash?: Identifiers['sha256'] },
 ): Promise<BudgetStore> {
-  const salt = await readSalt(await place(saltName), lock);
+  const { salt, isDamaged } = await readSalt(await place(saltName), lock);
   const key = credentials?.isSent === true ? await credentials.fingerprint(salt) : '';
   const owner = name === undefined ? ['api', baseUrl, key] : ['name', name];
-  return place((await hash(JSON.stringify([salt, ...owner]))).slice(0, 32));
+  const store = await place((await hash(JSON.stringify([salt, ...owner]))).slice(0, 32));
+  return isDamaged ? withoutPast(store) : store;
+}
+
+interface Salt {
+  readonly salt: string;
+  /** It replaces one that could not be read. */
+  readonly isDamaged: boolean;
 }
 
 /** The first process creates it. */
-async function readSalt(store: BudgetStore, lock: LockBudget): Promise<string> {
+async function readSalt(store: BudgetStore, lock: LockBudget): Promise<Salt> {
   const release = await lock(store);
   try {
-    const stored = await store.load(saltName);
-    if (isRecord(stored) && typeof stored[saltName] === 'string') return stored[saltName];
-    const salt = newId();
-    await store.save(saltName, { [saltName]: salt });
-    return salt;
+    const stored = await store.load(saltName).catch((error: unknown) => {
+      if (SluiceError.is(error, 'checkpoint')) return null;
+      throw error;
+    });
+    if (isRecord(stored) && typeof stored[saltName] === 'string')
+      return { salt: stored[saltName], isDamaged: stored['isDamaged'] === true };
+    const made = { salt: newId(), isDamaged: stored !== undefined };
+    await store.save(saltName, made);
+    return made;
   } finally {
     await release();
   }
+}
+
+/** With a new salt, what was used can't be found. So a budget that is not there is a damaged one. */
+function withoutPast(store: BudgetStore): BudgetStore {
+  return {
+    lock: (signal) => store.lock(signal),
+    save: (name, record) => store.save(name, record),
+    load: async (name) => (await store.load(name)) ?? null,
+  };
 }
