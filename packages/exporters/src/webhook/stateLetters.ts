@@ -10,8 +10,8 @@ import {
 } from './deadLetterLog.js';
 import { withRemedy, type LettersToReplay, type PendingLetter } from './lettersToReplay.js';
 
-/** Letters whose records are in memory at once. */
-const lettersAtOnce = 500;
+/** Characters of letters that are in memory at once. Each batch reads the log from its start, so it is a large one. */
+const maxBatch = 16_000_000;
 
 /** The letters of a state that are sent again, under its lock. */
 export class StateLetters implements LettersToReplay {
@@ -53,13 +53,15 @@ export class StateLetters implements LettersToReplay {
     // The log is not read while letters are marked in it.
     for (let from = 0; from < next;) {
       const batch: PendingLetter[] = [];
+      let size = 0;
       let end = next;
       for await (const { nth, letter } of lettersFrom(this.#log, from)) {
-        if (batch.length === lettersAtOnce) {
+        if (size >= maxBatch) {
           end = nth;
           break;
         }
         if (replayed.has(nth) || dropped.has(nth)) continue;
+        size += JSON.stringify(letter).length;
         batch.push({
           key: letter.key,
           isAccepted: () => false,

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { exportTo, memoryState, type StateStore } from '@sluice/core';
+import { recordState } from '@sluice/core/kit';
 import { fileState } from '@sluice/core/node';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import { DeadLetterLog } from '../../src/webhook/deadLetterLog.js';
+import { DeadLetterLog, lettersName } from '../../src/webhook/deadLetterLog.js';
+import { StateLetters } from '../../src/webhook/stateLetters.js';
 import { readDeadLetters, replay } from '../../src/webhook.js';
 import { letterOf } from './deadLetterSamples.js';
 import { openReceiver, secret, webhookTo } from './forwarding.js';
@@ -116,4 +118,34 @@ test('W9 dead letters in the state need one', async () => {
   const receiver = await openReceiver();
   const run = exportTo(thingSource({ count: 1 }), webhookTo(receiver, { deadLetter: true })).run();
   await expect(run).rejects.toThrow('deadLetter is the state of the export, and it has none: give it a state');
+});
+
+test.each([
+  ['5,000 small letters at once', 5_000, 'small', [5_000]],
+  ['large ones in batches that fit into memory', 3, 'x'.repeat(9_000_000), [2, 1]],
+])('W9 a replay reads %s', async (_, count, text, batches) => {
+  const lists = new Map<string, readonly object[]>();
+  let walks = 0;
+  const state = recordState({
+    open: () => Promise.resolve(() => Promise.resolve()),
+    async *read(list) {
+      walks += 1;
+      yield* lists.get(list) ?? [];
+    },
+    write: (list, records) => Promise.resolve(void lists.set(list, [...records])),
+  });
+  const letters = Array.from({ length: count }, (_letter, n) => ({ letter: letterOf(n, { record: { text } }) }));
+  await state.log(lettersName).replace(letters);
+  const opened = await StateLetters.open(state, signal);
+  walks = 0;
+  const found: number[] = [];
+  const ids: string[] = [];
+  for await (const batch of opened.pending()) {
+    found.push(batch.length);
+    for (const { read } of batch) ids.push((await read()).id);
+  }
+  expect(found).toEqual(batches);
+  expect(walks).toBe(batches.length);
+  expect(ids).toEqual(letters.map(({ letter }) => letter.id));
+  await opened.close();
 });
