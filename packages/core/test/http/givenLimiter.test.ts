@@ -1,9 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { createClient, type Client, type Endpoint, type LimiterState, type Plugin } from '../../src/index.js';
+import {
+  createClient,
+  memoryState,
+  type Client,
+  type Endpoint,
+  type LimiterState,
+  type Plugin,
+} from '../../src/index.js';
 import { bearer, rateLimitHeaders } from '../../src/define/index.js';
 import type { EndpointOptions, Limiter, Permit } from '../../src/kit.js';
 import { BothLimiters } from '../../src/http/limit/bothLimiters.js';
+import { Budget, type BudgetStore } from '../../src/http/limit/budget.js';
+import type { Limit } from '../../src/http/limit/limit.js';
 import { FakeClock } from '../fakeClock.js';
 import { ok, startServer } from './scriptedServer.js';
 
@@ -16,6 +25,34 @@ function limiterByHand(started = () => true): { readonly shared: Limiter; readon
   const acquire = (): Promise<Permit> =>
     new Promise((resolve) => grants.push(() => resolve({ started, release: () => undefined })));
   return { shared: { acquire, pause: () => undefined, state: idle }, grants };
+}
+
+/** The same, and what became of its permits. */
+function countedLimiter() {
+  const counts = { granted: 0, started: 0, unwritten: 0 };
+  const { shared, grants } = limiterByHand();
+  const acquire: Limiter['acquire'] = async (request) => {
+    await shared.acquire(request);
+    counts.granted += 1;
+    return {
+      started: () => (counts.started += 1) > 0,
+      release: (use) => void (use === 'unwritten' && (counts.unwritten += 1)),
+    };
+  };
+  const limiter: Limiter = { ...shared, acquire };
+  return { shared: limiter, grants, counts };
+}
+
+/** The limits of an API in one of several processes that share a budget, within a limiter that others use, too. */
+function budgeted(limit: Limit, shared: Limiter, { clock, store }: { clock: FakeClock; store: BudgetStore }) {
+  const budget = Budget.opener({
+    open: () => Promise.resolve(store),
+    boot: { id: () => Promise.resolve('boot'), now: () => clock.monotonic() },
+    clock,
+    random: Math.random,
+    warn: (message) => expect.fail(message),
+  });
+  return new BothLimiters([limit], shared, clock, { budget });
 }
 
 /** A client of an API, with a limiter of its own or one of that API. */
@@ -153,6 +190,86 @@ describe('A2 the limiter of a client', () => {
     void limiter.acquire({ route: 'shop.things' });
     await clock.advance(0);
     expect(grants).toHaveLength(2);
+  });
+});
+
+describe('A2 a budget of an API within a limiter that grants slowly', () => {
+  const route = 'shop.things';
+  const acquired = async (limiter: Limiter): Promise<unknown> => (await limiter.acquire({ route })).started?.();
+
+  test('is reserved again for a request whose slice ended while it waited, so that each permit counts', async () => {
+    const clock = new FakeClock();
+    const { shared, grants, counts } = countedLimiter();
+    const limiter = budgeted({ requests: 100, per: 10_000 }, shared, { clock, store: memoryState() });
+    const requests = Array.from({ length: 10 }, () => acquired(limiter));
+    await expect.poll(() => grants.length).toBe(10);
+    for (const [nth, request] of requests.entries()) {
+      await clock.advance(400);
+      grants[nth]?.();
+      expect(await request).toBe(true);
+    }
+    expect(counts).toEqual({ granted: 10, started: 10, unwritten: 0 });
+    expect(limiter.state.budget).toMatchObject({ left: 90 });
+  });
+
+  test('that others have used up meanwhile leaves the permit of that limiter to them', async () => {
+    const clock = new FakeClock();
+    const store = memoryState();
+    const limit = { requests: 5, per: 60_000 };
+    const { shared, grants, counts } = countedLimiter();
+    const limiter = budgeted(limit, shared, { clock, store });
+    const requests = [acquired(limiter), acquired(limiter)];
+    await expect.poll(() => grants.length).toBe(2);
+    const immediate = { ...shared, acquire: () => Promise.resolve({ release: () => undefined }) };
+    const other = budgeted(limit, immediate, { clock, store });
+    // As many as both have not reserved.
+    for (let nth = 0; nth < 3; nth += 1) expect(await acquired(other)).toBe(true);
+    await clock.advance(2_000);
+    grants[0]?.();
+    expect(await requests[0]).toBe(true);
+    expect(await acquired(other)).toBe(true);
+    grants[1]?.();
+    await expect.poll(() => counts).toEqual({ granted: 2, started: 1, unwritten: 1 });
+    await expect.poll(() => limiter.state).toMatchObject({ queued: 1, budget: { left: 0 } });
+    while (grants.length < 3) await clock.advance(1_000);
+    expect(clock.monotonic()).toBeGreaterThan(60_000);
+    grants[2]?.();
+    expect(await requests[1]).toBe(true);
+    expect(counts).toEqual({ granted: 3, started: 2, unwritten: 1 });
+  });
+
+  test('counts no start in that limiter if its slice ends before the request is written', async () => {
+    const clock = new FakeClock();
+    const { shared, grants, counts } = countedLimiter();
+    const limiter = budgeted({ requests: 100, per: 10_000 }, shared, { clock, store: memoryState() });
+    const request = limiter.acquire({ route });
+    await expect.poll(() => grants.length).toBe(1);
+    grants[0]?.();
+    const permit = await request;
+    await clock.advance(400);
+    expect(permit.started?.()).toBe(false);
+    permit.release('unwritten');
+    expect(counts).toEqual({ granted: 1, started: 0, unwritten: 1 });
+  });
+
+  test('lets a request go that is aborted while its slice is reserved again', async () => {
+    const clock = new FakeClock();
+    const memory = memoryState();
+    let isHanging = false;
+    const store = { ...memory, load: (name: string) => (isHanging ? never() : memory.load(name)) };
+    const { shared, grants, counts } = countedLimiter();
+    const limiter = budgeted({ requests: 100, per: 10_000 }, shared, { clock, store });
+    const stop = new AbortController();
+    const outcome = expect(limiter.acquire({ route, signal: stop.signal })).rejects.toThrow('not wanted any more');
+    await expect.poll(() => grants.length).toBe(1);
+    await clock.advance(400);
+    isHanging = true;
+    grants[0]?.();
+    await expect.poll(() => counts.granted).toBe(1);
+    stop.abort(new Error('not wanted any more'));
+    await outcome;
+    expect(counts).toEqual({ granted: 1, started: 0, unwritten: 1 });
+    expect(limiter.state).toMatchObject({ queued: 0, running: 0 });
   });
 });
 

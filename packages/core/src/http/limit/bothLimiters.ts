@@ -2,14 +2,14 @@ import type { Clock } from '../../clock.js';
 import type { OpenBudget } from './budget.js';
 import type { Limit } from './limit.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
-import { LocalLimiter } from './localLimiter.js';
+import { LocalLimiter, type LocalPermit } from './localLimiter.js';
 
 /**
  * The limits of an API, within a limiter that others use, too, e.g. other processes. A request waits for its own limits
  * first, so that it holds no permit of the others meanwhile.
  */
 export class BothLimiters implements Limiter {
-  readonly #own: Limiter;
+  readonly #own: LocalLimiter;
   readonly #shared: Limiter;
 
   /** @throws ConfigError if a limit is invalid. */
@@ -41,29 +41,41 @@ export class BothLimiters implements Limiter {
   }
 
   async returnedFor(): Promise<number | undefined> {
-    return this.#own.returnedFor?.();
+    return this.#own.returnedFor();
   }
 
   /** The other one is closed by the client. */
   async close(): Promise<void> {
-    await this.#own.close?.();
+    await this.#own.close();
   }
 
   async acquire(request: AcquireOptions): Promise<Permit> {
-    const own = await this.#own.acquire(request);
-    try {
-      return bothPermits(own, await this.#shared.acquire(request));
-    } catch (error) {
-      own.release('unwritten');
-      throw error;
+    for (;;) {
+      const own = await this.#own.acquire(request);
+      let shared: Permit | undefined;
+      try {
+        own.suspend();
+        shared = await this.#shared.acquire(request);
+        if (await own.resume()) return bothPermits(own, shared);
+      } catch (error) {
+        giveBack(own, shared);
+        throw error;
+      }
+      // Its budget was used up meanwhile, maybe for hours, in which others may use the shared permit.
+      giveBack(own, shared);
     }
   }
 }
 
-function bothPermits(own: Permit, shared: Permit): Permit {
+function giveBack(own: Permit, shared: Permit | undefined): void {
+  shared?.release('unwritten');
+  own.release('unwritten');
+}
+
+function bothPermits(own: LocalPermit, shared: Permit): Permit {
   return {
-    // The own one counts only what the shared one allows to be written.
-    started: () => (shared.started?.() ?? true) && (own.started?.() ?? true),
+    // Each counts only what the other one allows to be written.
+    started: () => own.mayStart() && (shared.started?.() ?? true) && own.started(),
     observe(response) {
       own.observe?.(response);
       return shared.observe?.(response) ?? {};

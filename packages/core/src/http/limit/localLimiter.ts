@@ -13,6 +13,23 @@ interface CostlyRequest extends AcquireOptions {
   readonly costs: readonly number[];
 }
 
+/** A permit whose request may have to wait for another limiter before it is written. */
+export interface LocalPermit extends Permit {
+  started(): boolean;
+  /** Whether the request may be written now. Unlike `started`, it counts nothing. */
+  mayStart(): boolean;
+  /** Holds nothing of the budget for a while, since slices end while the request waits. It keeps its place otherwise. */
+  suspend(): void;
+  /**
+   * Holds its part of the budget again, of a new slice if need be.
+   *
+   * @returns `false` if the budget has nothing left, or a pause has begun: the request needs another permit.
+   *
+   * @throws signal.reason of the request
+   */
+  resume(): Promise<boolean>;
+}
+
 /** The limiter of `rateLimit: false`: a request waits only for a pause that the API asked for. */
 export function unlimited(clock: Clock, concurrency = Infinity): Limiter {
   return new LocalLimiter([], clock, { concurrency });
@@ -38,7 +55,9 @@ export class LocalLimiter implements Limiter {
   readonly #windows: readonly RateWindow[];
   readonly #concurrency: number;
   readonly #longestPending: number;
-  readonly #queue = new WaitQueue<Permit, CostlyRequest>(() => this.#serve());
+  readonly #queue = new WaitQueue<LocalPermit, CostlyRequest>(() => this.#serve());
+  /** Suspended permits that wait for a new slice of the budget. */
+  readonly #resuming = new WaitQueue<boolean, CostlyRequest>(() => this.#resume());
   readonly #starts: RequestWindows;
   readonly #lateness: Lateness;
   readonly #budget: Budget | undefined;
@@ -59,7 +78,11 @@ export class LocalLimiter implements Limiter {
     this.#starts = new RequestWindows(this.#windows);
     this.#lateness = new Lateness(limits);
     this.#budget = options.budget?.(this.#windows, {
-      onChange: () => this.#serve(),
+      onChange: () => {
+        // They have waited for longer.
+        this.#resume();
+        this.#serve();
+      },
       onPause: (ms) => this.#pauseHere(ms),
     });
   }
@@ -93,7 +116,7 @@ export class LocalLimiter implements Limiter {
   }
 
   // Not `async`: the promise of a queue would resolve later than that of a request that need not wait.
-  acquire(request: AcquireOptions): Promise<Permit> {
+  acquire(request: AcquireOptions): Promise<LocalPermit> {
     let costs: readonly number[];
     try {
       costs = costsOf(this.#windows, request.route);
@@ -103,8 +126,9 @@ export class LocalLimiter implements Limiter {
     }
     // Those before it wait for a timer, a write or a release, which serves this one, too.
     const isBehind = this.#queue.size > 0 || this.#running >= this.#concurrency;
-    if (!isBehind && this.#waitFor(costs) <= 0) return Promise.resolve(this.#begin(costs));
-    const permit = this.#queue.wait({ ...request, costs });
+    const costly = { ...request, costs };
+    if (!isBehind && this.#waitFor(costs) <= 0) return Promise.resolve(this.#begin(costly));
+    const permit = this.#queue.wait(costly);
     if (!isBehind) this.#takeTurn();
     return permit;
   }
@@ -124,6 +148,17 @@ export class LocalLimiter implements Limiter {
     return wait > 0 ? wait : (this.#budget?.waitFor(costs) ?? 0);
   }
 
+  /** Resumes suspended permits, in order, or refuses those that would have to wait for more than a slice. */
+  #resume(): void {
+    for (let { first } = this.#resuming; first; { first } = this.#resuming) {
+      const { costs } = first.request;
+      const wait = Math.max(this.#pausedUntil - this.#now, this.#budget?.waitFor(costs) ?? 0);
+      if (wait === Infinity) return;
+      if (wait <= 0) this.#budget?.hold(costs);
+      first.admit(wait <= 0);
+    }
+  }
+
   /** Starts those that may start now, in order, and sets a timer for the next one. */
   #serve(): void {
     this.#cancelTimer();
@@ -134,7 +169,7 @@ export class LocalLimiter implements Limiter {
         if (wait < Infinity) this.#cancelTimer = this.#clock.after(wait, () => this.#serve());
         return;
       }
-      first.admit(this.#begin(costs));
+      first.admit(this.#begin(first.request));
     }
   }
 
@@ -152,17 +187,24 @@ export class LocalLimiter implements Limiter {
   }
 
   /** Gives a permit. Its start is pending until the request is written: connecting may take longer than a window. */
-  #begin(costs: readonly number[]): Permit {
+  #begin(request: CostlyRequest): LocalPermit {
+    const { costs } = request;
     const now = this.#now;
     const pending = { at: now + this.#longestPending, costs };
     let start: Start | undefined;
+    let isHeld = true;
     this.#starts.add(pending);
     this.#budget?.hold(costs);
     this.#running += 1;
-    return newPermit({
-      mayStart: () => this.#now >= this.#pausedUntil && (this.#budget?.mayStart(costs) ?? true),
+    const mayStart = (): boolean => this.#now >= this.#pausedUntil && (this.#budget?.mayStart(costs) ?? true);
+    const settle = (isWritten: boolean): void => {
+      if (isHeld) this.#budget?.settle(costs, isWritten);
+      isHeld = false;
+    };
+    const permit = newPermit({
+      mayStart,
       onStart: (isWritten) => {
-        this.#budget?.settle(costs, isWritten);
+        settle(isWritten);
         start = this.#starts.settle(pending, isWritten ? this.#now : undefined);
         this.#serve();
       },
@@ -174,6 +216,16 @@ export class LocalLimiter implements Limiter {
         this.#serve();
       },
     });
+    return {
+      ...permit,
+      mayStart,
+      suspend: () => settle(false),
+      resume: async () => {
+        const resumed = this.#resuming.wait(request);
+        this.#resume();
+        return (isHeld = await resumed);
+      },
+    };
   }
 }
 
