@@ -36,7 +36,7 @@ export interface RecordLists {
  *     yield* lists.get(list) ?? [];
  *   },
  *   write: async (list, records, { isReplaced }) =>
- *     void lists.set(list, isReplaced ? records : [...(lists.get(list) ?? []), ...records]),
+ *     void lists.set(list, [...(isReplaced ? [] : (lists.get(list) ?? [])), ...records]),
  * });
  */
 export function recordState(lists: RecordLists): StateStore {
