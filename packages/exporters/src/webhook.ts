@@ -10,10 +10,10 @@ import { ConfigError, type RowKey, type Sink } from '@sluice/core';
 import { checkCount, checkOptions, type SinkContext } from '@sluice/core/kit';
 import type { FileStateOptions, FileSystem } from '@sluice/core/node';
 import type { BatchLimits } from './webhook/batches.js';
-import type { DeadLetter } from './webhook/deadLetter.js';
-import { checkDeadLetterFile } from './webhook/deadLetterFile.js';
-import { deadLetterFolder } from './webhook/deadLetterJournal.js';
-import { requireLog, shownPlace, type DeadLetterPlace } from './webhook/deadLetters.js';
+import type { DeadLetter } from './webhook/letters/deadLetter.js';
+import { checkDeadLetterFile } from './webhook/letters/deadLetterFile.js';
+import { deadLetterFolder } from './webhook/letters/deadLetterJournal.js';
+import { requireLog, shownPlace, type DeadLetterPlace } from './webhook/letters/deadLetters.js';
 import { deliveryReports } from './webhook/deliveryReports.js';
 import { endpointNames, prepareEndpoint, type EndpointOptions } from './webhook/endpoint.js';
 import { pageEncoder, type WebhookFormat } from './webhook/outgoing.js';
@@ -210,6 +210,6 @@ export { secretsInHeader } from './webhook/extraHeaders.js';
 export type { WebhookFormat } from './webhook/outgoing.js';
 
 // Dead letters
-export type { DeadLetter } from './webhook/deadLetter.js';
-export { readDeadLetters, type ListedLetter, type ReadLettersOptions } from './webhook/readDeadLetters.js';
-export { replay, type ReplayCounts, type WebhookReplayOptions } from './webhook/replay.js';
+export type { DeadLetter } from './webhook/letters/deadLetter.js';
+export { readDeadLetters, type ListedLetter, type ReadLettersOptions } from './webhook/letters/readDeadLetters.js';
+export { replay, type ReplayCounts, type WebhookReplayOptions } from './webhook/letters/replay.js';

@@ -1,6 +1,6 @@
 import { CheckpointError } from '@sluice/core';
 import { isCount } from '@sluice/core/kit';
-import type { LettersPosition } from './deadLetters.js';
+import type { LettersPosition } from './letters/deadLetters.js';
 import type { Outgoing } from './outgoing.js';
 
 /** Pages that became durable together. Plain JSON. */

@@ -1,5 +1,5 @@
 import { encodeBatch, splitIntoBatches, type BatchContext, type BatchLimits } from './batches.js';
-import type { DeadLetter } from './deadLetter.js';
+import type { DeadLetter } from './letters/deadLetter.js';
 import type { Send } from './endpoint.js';
 import { KeyedQueue } from './keyedQueue.js';
 import type { Numbered } from './outgoing.js';

@@ -1,5 +1,5 @@
 import type { Delivery, HttpEvent, SinkContext } from '@sluice/core/kit';
-import type { DeadLetter } from './deadLetter.js';
+import type { DeadLetter } from './letters/deadLetter.js';
 import { blamesRecord } from './endpoint.js';
 
 /**

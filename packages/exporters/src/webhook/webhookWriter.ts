@@ -1,11 +1,11 @@
 import { SinkError, type Clock, type Json } from '@sluice/core';
 import type { Sender, SinkContext, SinkPage, SinkReport, SinkWriter } from '@sluice/core/kit';
 import type { FileStateOptions } from '@sluice/core/node';
-import type { DeadLetter } from './deadLetter.js';
-import { openDeadLetters, shownPlace, type DeadLetterPlace, type LettersPosition } from './deadLetters.js';
+import type { DeadLetter } from './letters/deadLetter.js';
+import { openDeadLetters, shownPlace, type DeadLetterPlace, type LettersPosition } from './letters/deadLetters.js';
 import { decodeWebhookPosition, endOf, type SpooledPage, type WebhookPosition } from './decodeSpool.js';
 import { Deliveries, type DeliveriesOptions } from './deliveries.js';
-import type { ExportLetters } from './exportLetters.js';
+import type { ExportLetters } from './letters/exportLetters.js';
 import { OpenPages } from './openPages.js';
 import type { Numbered, Outgoing, PageEncoder } from './outgoing.js';
 import { Spool, startOfTarget, type RecentIds, type Uncommitted } from './spool.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeDeadLetter, encodeDeadLetter, isTornLetter } from '../../src/webhook/deadLetter.js';
+import { decodeDeadLetter, encodeDeadLetter, isTornLetter } from '../../src/webhook/letters/deadLetter.js';
 import { letterOf } from './deadLetterSamples.js';
 
 const whole = encodeDeadLetter(letterOf(1), 'run');

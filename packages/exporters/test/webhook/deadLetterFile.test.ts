@@ -20,8 +20,8 @@ import { describe, expect, test } from 'vitest';
 import { faultyFileSystem } from '../../../core/test/node/faultyFileSystem.js';
 import { forkChild } from '../../../core/test/node/forkChild.js';
 import { simulatedDisk } from '../../../core/test/node/simulatedDisk.js';
-import { deadLetterFolder } from '../../src/webhook/deadLetterJournal.js';
-import { readDeadLetters } from '../../src/webhook/readDeadLetters.js';
+import { deadLetterFolder } from '../../src/webhook/letters/deadLetterJournal.js';
+import { readDeadLetters } from '../../src/webhook/letters/readDeadLetters.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { fileLetters, idsIn, letterOf, openLetters, refusal, replayDeadLetters } from './deadLetterSamples.js';
 

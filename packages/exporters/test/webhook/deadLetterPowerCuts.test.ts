@@ -5,7 +5,7 @@ import { simulatedDisk, type SimulatedDisk } from '../../../core/test/node/simul
 import { newStates } from '../../../core/test/node/simulatedDisk/newStates.js';
 import type { RestartMode } from '../../../core/test/node/simulatedDisk/survivors.js';
 import { newProcess } from '../../../core/test/node/simulatedExport.js';
-import type { FiledPosition } from '../../src/webhook/deadLetterFile.js';
+import type { FiledPosition } from '../../src/webhook/letters/deadLetterFile.js';
 import { fileLetters, idsIn, letterOf, openLetters } from './deadLetterSamples.js';
 
 const path = '/data/dead.jsonl';

@@ -1,11 +1,19 @@
 import { HttpError } from '@sluice/core';
 import type { FileSystem } from '@sluice/core/node';
 import type { Delivery } from '../../src/webhook/batches.js';
-import type { DeadLetter } from '../../src/webhook/deadLetter.js';
-import { DeadLetterFile, type DeadLetterFileOptions, type FiledPosition } from '../../src/webhook/deadLetterFile.js';
+import type { DeadLetter } from '../../src/webhook/letters/deadLetter.js';
+import {
+  DeadLetterFile,
+  type DeadLetterFileOptions,
+  type FiledPosition,
+} from '../../src/webhook/letters/deadLetterFile.js';
 import { isRecordFault, type Outcome } from '../../src/webhook/endpoint.js';
-import { readDeadLetters } from '../../src/webhook/readDeadLetters.js';
-import { replayDeadLetters as replayTo, type ReplayCounts, type ReplayOptions } from '../../src/webhook/replay.js';
+import { readDeadLetters } from '../../src/webhook/letters/readDeadLetters.js';
+import {
+  replayDeadLetters as replayTo,
+  type ReplayCounts,
+  type ReplayOptions,
+} from '../../src/webhook/letters/replay.js';
 
 export interface ReplayMessage {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { HttpError } from '@sluice/core';
 import { expect, test } from 'vitest';
-import type { DeadLetter } from '../../src/webhook/deadLetter.js';
+import type { DeadLetter } from '../../src/webhook/letters/deadLetter.js';
 import { Deliveries, type DeliveriesOptions } from '../../src/webhook/deliveries.js';
 import { isRecordFault, type Outcome } from '../../src/webhook/endpoint.js';
 import type { Numbered } from '../../src/webhook/outgoing.js';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { CheckpointError, ConfigError, HttpError, SinkError } from '@sluice/core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { faultyFileSystem } from '../../../core/test/node/faultyFileSystem.js';
-import { encodeDeadLetter, type DeadLetter } from '../../src/webhook/deadLetter.js';
-import { deadLetterFolder } from '../../src/webhook/deadLetterJournal.js';
-import type { ReplayCounts, ReplayOptions } from '../../src/webhook/replay.js';
+import { encodeDeadLetter, type DeadLetter } from '../../src/webhook/letters/deadLetter.js';
+import { deadLetterFolder } from '../../src/webhook/letters/deadLetterJournal.js';
+import type { ReplayCounts, ReplayOptions } from '../../src/webhook/letters/replay.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import {
   fileLetters,

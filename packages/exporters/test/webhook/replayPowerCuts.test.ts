@@ -4,7 +4,7 @@ import { simulatedDisk, type SimulatedDisk } from '../../../core/test/node/simul
 import { newStates } from '../../../core/test/node/simulatedDisk/newStates.js';
 import type { RestartMode } from '../../../core/test/node/simulatedDisk/survivors.js';
 import { newProcess } from '../../../core/test/node/simulatedExport.js';
-import type { ReplayCounts } from '../../src/webhook/replay.js';
+import type { ReplayCounts } from '../../src/webhook/letters/replay.js';
 import { fileLetters, idsIn, letterOf, refusal, replayDeadLetters } from './deadLetterSamples.js';
 
 const path = '/data/dead.jsonl';

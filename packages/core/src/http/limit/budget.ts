@@ -44,6 +44,17 @@ interface BudgetTools {
   readonly warn: (message: string) => void;
 }
 
+/** The last look at a record. */
+interface Look {
+  readonly at: number;
+  /** Ms that it took. */
+  readonly took: number;
+  /** Less was free than a slice has. */
+  readonly isShort: boolean;
+  /** Set while the budget is used up. */
+  readonly usedUp?: { readonly until: number; readonly lookAt: number };
+}
+
 /** Of a limiter. */
 interface BudgetHooks {
   /** Called when a wait has ended. */
@@ -114,13 +125,8 @@ export class Budget {
   /** Ms from the time since the boot to that of the record. */
   #ahead = 0;
   #latest = 0;
-  #syncedAt = -Infinity;
-  /** Ms that the last look took. */
-  #took = 0;
-  /** Less was free than a slice has. */
-  #isShort = false;
-  /** Set while the budget is used up. */
-  #usedUp: { readonly until: number; readonly lookAt: number } | undefined;
+  /** What it knows of the record. */
+  #seen: Look = { at: -Infinity, took: 0, isShort: false };
   /** The end of a pause that the record does not have, by the time since the boot. */
   #newPause: number | undefined;
   #hasWarned = false;
@@ -155,9 +161,9 @@ export class Budget {
 
   /** The use of the window of which least is left; `undefined` before the record was read. */
   get use(): BudgetUse | undefined {
-    if (this.#isOff || this.#syncedAt === -Infinity) return undefined;
+    if (this.#isOff || this.#seen.at === -Infinity) return undefined;
     const now = this.#now;
-    const refused = this.#usedUp ? this.#usedUp.until - now : 0;
+    const refused = this.#seen.usedUp ? this.#seen.usedUp.until - now : 0;
     const uses = this.#windows.flatMap((window): BudgetUse[] => {
       // A burst is spaced soon.
       if (window.per === undefined) return [];
@@ -189,12 +195,13 @@ export class Budget {
       Math.min(window.max, Math.max(0, window.pending + costIn(window, costs) - this.#room(window, now))),
     );
     if (need.every((units) => units === 0)) {
-      const isLow = !this.#isShort && this.#windows.some((window) => this.#isLow(window, now));
+      const isLow = !this.#seen.isShort && this.#windows.some((window) => this.#isLow(window, now));
       if (isLow) this.#sync(need);
-      else if (now - this.#syncedAt >= freshFor) this.#look();
+      else if (now - this.#seen.at >= freshFor) this.#look();
       return 0;
     }
-    if (this.#usedUp && this.#usedUp.lookAt > now) return this.#usedUp.lookAt - now;
+    const { usedUp } = this.#seen;
+    if (usedUp && usedUp.lookAt > now) return usedUp.lookAt - now;
     this.#sync(need);
     return Infinity;
   }
@@ -297,13 +304,13 @@ export class Budget {
       // If it is damaged, the next reservation says so.
       if (!record) return;
       const now = this.#now;
-      this.#syncedAt = now;
+      this.#seen = { ...this.#seen, at: now };
       for (const window of this.#windows) window.all = record.slices[window.name] ?? [];
       if (record.pausedUntil > now) this.#hooks.onPause(record.pausedUntil - now);
     };
     this.#syncing = this.#inTime(read())
       .catch(() => {
-        this.#syncedAt = this.#now;
+        this.#seen = { ...this.#seen, at: this.#now };
       })
       .finally(() => this.#ended());
   }
@@ -368,13 +375,14 @@ export class Budget {
         window.own = isGranted && granted ? [...own, { ...granted, used: 0, lastAt: now }] : own;
       }
       if (this.#newPause === pause) this.#newPause = undefined;
-      this.#syncedAt = now;
       this.#retryAt = undefined;
-      this.#took = this.#now - now;
-      this.#isShort = kept.some(
-        ({ window, isWanted, granted }) => isWanted && (granted?.cost ?? 0) < sliceSize(window),
-      );
-      this.#usedUp = isGranted ? undefined : this.#nextLook(kept, need, now);
+      const took = this.#now - now;
+      this.#seen = {
+        at: now,
+        took,
+        isShort: kept.some(({ window, isWanted, granted }) => isWanted && (granted?.cost ?? 0) < sliceSize(window)),
+        ...(!isGranted && { usedUp: nextLook(kept, need, { now, took }) }),
+      };
       if (pausedUntil > now) this.#hooks.onPause(pausedUntil - now);
     });
   }
@@ -393,23 +401,9 @@ export class Budget {
     const id = this.#newId();
     const isWanted = !isLast && (need > 0 || this.#isLow(window, now));
     // One that has ended when it is saved would be void, on a slow disk for ever.
-    const lasts = Math.max(sliceLength(window), 3 * this.#took);
+    const lasts = Math.max(sliceLength(window), 3 * this.#seen.took);
     const granted = isWanted ? reserve(all, window, { need, now, lasts, id }) : undefined;
     return { window, all, ended, isWanted, granted, isEnough: need === 0 || granted !== undefined };
-  }
-
-  #nextLook(
-    kept: readonly { readonly window: KeptWindow; readonly all: readonly Slice[] }[],
-    need: readonly number[],
-    now: number,
-  ) {
-    const until = Math.max(...kept.map(({ window, all }, nth) => freeAt(all, window, need[nth] ?? 0)));
-    const every = Math.min(...kept.map(({ window }) => sliceLength(window)));
-    // While the record is read, more may return: on a slow disk the units would come one by one.
-    return {
-      until,
-      lookAt: Math.min(until + this.#took, now + Math.min(lookEvery.max, Math.max(lookEvery.min, every))),
-    };
   }
 
   /** A damaged record counts as a full one, since what it had is unknown. */
@@ -511,4 +505,16 @@ function nameWindow(windows: readonly RateWindow[], w: number): string {
   const lengths = windows.slice(0, w + 1).map(({ span }) => Math.round(span));
   const nth = lengths.filter((length) => length === lengths[w]).length;
   return nth === 1 ? String(lengths[w]) : `${lengths[w]}-${nth}`;
+}
+
+/** When a budget that is used up returns, and when to look at it again. */
+function nextLook(
+  kept: readonly { readonly window: KeptWindow; readonly all: readonly Slice[] }[],
+  need: readonly number[],
+  { now, took }: { readonly now: number; readonly took: number },
+): { readonly until: number; readonly lookAt: number } {
+  const until = Math.max(...kept.map(({ window, all }, nth) => freeAt(all, window, need[nth] ?? 0)));
+  const every = Math.min(...kept.map(({ window }) => sliceLength(window)));
+  // While the record is read, more may return: on a slow disk the units would come one by one.
+  return { until, lookAt: Math.min(until + took, now + Math.min(lookEvery.max, Math.max(lookEvery.min, every))) };
 }

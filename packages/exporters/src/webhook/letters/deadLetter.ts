@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isCount, isRecord, tryParseJson } from '@sluice/core/kit';
-import { escapeLineEnds } from '../toJson.js';
+import { escapeLineEnds } from '../../toJson.js';
 
 /** A record that the endpoint refused. */
 export interface DeadLetter {

@@ -5,8 +5,8 @@ import type { DeadLetter } from './deadLetter.js';
 import { FileLetters } from './fileLetters.js';
 import type { LettersToReplay, PendingLetter } from './lettersToReplay.js';
 import { StateLetters } from './stateLetters.js';
-import { endpointNames, prepareEndpoint, type EndpointOptions, type Send } from './endpoint.js';
-import { KeyedQueue } from './keyedQueue.js';
+import { endpointNames, prepareEndpoint, type EndpointOptions, type Send } from '../endpoint.js';
+import { KeyedQueue } from '../keyedQueue.js';
 
 /** Options of {@link replay}. */
 export interface WebhookReplayOptions extends EndpointOptions, ReplayOptions {}
