@@ -31,8 +31,8 @@ test(
   { tags: ['slow'] },
   async () => {
     const none = await syncsOf(10);
-    // The lock's file, the first checkpoint; at the end the rows, the sealed checkpoint, and the one that says that it is finished.
-    expect(none.bytes).toBe(5);
+    // The first checkpoint; at the end the rows, the sealed checkpoint, and the one that says that it is finished.
+    expect(none.bytes).toBe(4);
     // The state's folder, the first checkpoint; at the end .part, the sealed checkpoint, the new name, the old one, the finished one.
     expect(none.names).toBe(7);
     for (const [pages, commits] of [
