@@ -262,7 +262,11 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/http/limit/localLimiter.ts', [
     ['a start counts when it is permitted', 'at: now + this.#longestPending', 'at: now'],
     ['a written start counts from its permit', 'isWritten ? this.#now : undefined', 'isWritten ? now : undefined'],
-    ['a request is written in a pause', 'mayStart: () => this.#now >= this.#pausedUntil', 'mayStart: () => true'],
+    [
+      'a request is written in a pause',
+      'this.#now >= this.#pausedUntil && (this.#budget?.mayStart(costs) ?? true)',
+      'this.#budget?.mayStart(costs) ?? true',
+    ],
     ['a later pause shortens a longer one', 'Math.max(this.#pausedUntil, this.#now + ms)', 'this.#now + ms'],
   ]),
   ...inFile('packages/core/src/http/response/retryAfter.ts', [
