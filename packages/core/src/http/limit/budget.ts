@@ -27,8 +27,11 @@ export interface BootClock {
 
 /** What a budget uses of a `StateStore`. */
 export interface BudgetStore {
+  /** Keeps other processes out until the release. @throws LockError while another process holds it. */
   lock(signal: AbortSignal): Promise<() => Promise<void>>;
+  /** Returns a record, also without the lock; `undefined` if there is none. @throws CheckpointError if it can't be read. */
   load(name: string): Promise<unknown>;
+  /** Resolves when the record is durable. */
   save(name: string, record: object): Promise<void>;
 }
 
