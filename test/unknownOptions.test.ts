@@ -60,6 +60,7 @@ const withoutOptions: Readonly<Record<string, string>> = {
     'statusTone',
     'differingFields',
     'isChange',
+    'isDue',
     'eventOfChange',
     'parseJson',
     'checkCount',

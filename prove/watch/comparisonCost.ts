@@ -50,7 +50,7 @@ function costOf(projection: Projection, options: { readonly project?: readonly s
     const ended = cpu();
     const { differences, missing } = judgeRemovals(walk.end(), new Map(), { rules, now: 0 });
     cost.comparing += cpu() - ended;
-    applyDelta(snapshot, { generation: poll, observedAt: '', differences, missing });
+    applyDelta({ rows: snapshot }, { generation: poll, observedAt: '', differences, missing });
     costs.push(cost);
   }
   const counted = costs.slice(warmUp);

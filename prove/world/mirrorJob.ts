@@ -1,4 +1,5 @@
 import { type Change, exportTo, watch } from '@sluice/core';
+import { isChange } from '@sluice/core/kit';
 import type { EvmStream } from '@sluice/streams';
 import { mirrorSink } from '../../packages/tables/src/sql/mirror.js';
 import { sqlReader } from '../../packages/tables/src/sql/sqlValue.js';
@@ -80,7 +81,7 @@ export function mirrorJob(job: JobOf<'mirror'>, apis: Apis, store: Store): Runni
       const isStill = clock.monotonic() > lastChange;
       const polls = isStill ? 8 : Math.ceil(lastChange / every / 2) + 1;
       const watched = watch(client.streams.list({ pageSize }), { every, clock, random, state: mirror.state, polls });
-      const told = telling(mirror, ({ generation, items }) => given(generation, items));
+      const told = telling(mirror, ({ generation, items }) => given(generation, items.filter(isChange)));
       await exportTo(watched, told, { clock }).run({ signal });
       return isStill && isLast;
     },

@@ -38,7 +38,8 @@ export type { ErrorReport } from './errorReport.js';
 export type { Outage } from './outage.js';
 
 // Limiters
-export type { BootClock, BudgetStore } from './http/limit/budget.js';
+export type { BudgetStore } from './http/limit/budget.js';
+export type { BootClock } from './timeline.js';
 export type { Budgets } from './http/limit/budgets.js';
 export {
   checkLimit,
@@ -98,7 +99,8 @@ export { checkRow, fieldReader, type Fields } from './rows/columns/fields.js';
 
 // Watching
 export { differingFields } from './rows/watch/differingFields.js';
-export { eventOfChange, type Added, type Removed } from './rows/watch/change.js';
+export { eventOfChange, isChange, type Added, type Removed } from './rows/watch/change.js';
+export { isDue } from './rows/watch/due.js';
 
 // Sinks
 export type { RunOptions } from './rows/export/exportTo.js';

@@ -11,6 +11,9 @@ export type { ListStreamsOptions } from './listStreams.js';
 // Changes
 export { statusChanges, type StatusChange } from './statusChanges.js';
 
+// Rules
+export { streamRules } from './streamRules.js';
+
 // Records
 export {
   evmStreamSchema,

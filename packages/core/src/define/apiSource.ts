@@ -6,6 +6,7 @@ import type { Endpoint } from '../plugins/plugin.js';
 import type { Source } from '../rows/source/source.js';
 import { isRecord } from '../values.js';
 import type { Change } from '../rows/watch/change.js';
+import type { Due } from '../rows/watch/due.js';
 import { watch, type WatchOptions } from '../rows/watch/watch.js';
 import type { ParamDescription } from './requests/decodeParams.js';
 import type { Api } from './describedApi.js';
@@ -64,7 +65,11 @@ export interface ApiSource<Params extends object = Record<string, unknown>, Row 
    *
    * @throws ConfigError, before any request, if an option is invalid.
    */
-  watch(options: Merged<Params & WatchBounds>, watching: WatchOptions<Row>): Source<Change<Row>>;
+  watch(
+    options: Merged<Params & WatchBounds>,
+    watching: WatchOptions<Row> & { readonly rules?: undefined },
+  ): Source<Change<Row>>;
+  watch(options: Merged<Params & WatchBounds>, watching: WatchOptions<Row>): Source<Change<Row> | Due<Row>>;
   /** Describes the source without a request. */
   describe(): SourceDescription;
 }
@@ -103,7 +108,7 @@ export function apiSource<Params extends object, Row>(
     const params = Object.entries<unknown>(others).filter(([, value]) => value !== undefined);
     return create(Object.fromEntries(params), { pageSize, maxRows, maxPages });
   };
-  const watched = (options: WalkBounds, watching: WatchOptions<Row>): Source<Change<Row>> => {
+  const watched = (options: WalkBounds, watching: WatchOptions<Row>): Source<Change<Row> | Due<Row>> => {
     if (options.maxRows === undefined) return watch(source(options), { clock, random, ...watching });
     throw new ConfigError(`${name}.watch takes no maxRows: rows that are pushed beyond it would count as removed.`, {
       option: 'maxRows',

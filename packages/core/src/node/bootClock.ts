@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, readlink, stat } from 'node:fs/promises';
 import { uptime } from 'node:os';
 import { promisify } from 'node:util';
-import type { BootClock } from '../http/limit/budget.js';
+import type { BootClock } from '../timeline.js';
 
 /** Ms by which the clocks may drift apart until their difference is measured again. */
 const drift = 5;

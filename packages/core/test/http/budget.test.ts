@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { casesOf } from '../../../../scripts/testEffort.js';
 import { Random } from '../../../../test/kit/random.js';
-import { freeAt, living, noBudget, reserve, timeOf, withBoot } from '../../src/http/limit/budgetRecord.js';
+import { freeAt, living, noBudget, reserve } from '../../src/http/limit/budgetRecord.js';
+import { timeOf, withBoot } from '../../src/timeline.js';
 import { BudgetMachine, worstWindow } from './budgetWorld.js';
 
 const minute = 60_000;

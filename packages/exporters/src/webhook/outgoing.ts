@@ -1,5 +1,5 @@
-import { ConfigError, isChange, type RowKey, type RowSchema, SinkError, SluiceError } from '@sluice/core';
-import { eventOfChange, type EventScope, inWords, sortNames } from '@sluice/core/kit';
+import { ConfigError, type RowKey, type RowSchema, SinkError, SluiceError } from '@sluice/core';
+import { eventOfChange, type EventScope, inWords, isChange, isDue, sortNames } from '@sluice/core/kit';
 import { toJson } from '../toJson.js';
 import { hash } from 'node:crypto';
 
@@ -47,7 +47,7 @@ export function pageEncoder<T extends object>(
   const lacksKey = !id && !schema?.event && !schema?.key && !key;
   if (lacksKey && schema) throw unidentified(source);
   const encode = (row: T, at: string, sequence: number, scope: EventScope, nth: (id: string) => string): Outgoing => {
-    const event = schema?.event?.(row) ?? (!schema && isChange(row) ? eventOfChange(row) : undefined);
+    const event = schema?.event?.(row) ?? (!schema && (isChange(row) || isDue(row)) ? eventOfChange(row) : undefined);
     if (lacksKey && !event) throw unidentified(source);
     const rowKey = event?.key ?? schema?.key?.(row);
     const given = key ? callOption('key', key, row) : undefined;

@@ -1,4 +1,4 @@
-import { CheckpointError, ConfigError, SinkError, SluiceError, type Change, type Json } from '@sluice/core';
+import { CheckpointError, ConfigError, SinkError, SluiceError, type Change, type Due, type Json } from '@sluice/core';
 import {
   isRecord,
   type SinkContext,
@@ -56,8 +56,8 @@ export const mirrorOptionNames = {
 /** The record of the generation that the table has. Without it, its rows are not a mirror's. */
 const mirrored = 'mirror';
 
-/** A sink of changes, and the state of their watch. */
-export type Mirror<T> = TableSink<Change<T>>;
+/** A sink of changes, and the state of their watch. It leaves out what rules find, since that is no change of a row. */
+export type Mirror<T> = TableSink<Change<T> | Due<T>>;
 
 /**
  * A sink of changes whose table equals the accepted snapshot of the last generation that was committed; or that of every
@@ -75,7 +75,7 @@ export function mirrorSink<T extends object>(database: Database, target: string,
     );
   const kept = isHistory ? 'versions' : deletedAt ? 'removed' : 'present';
   const ledger = new Ledger(database, table, new TableConnection(database, table, { retry, clock, random }));
-  const prepare = async ({ schema, source, isEndless }: SinkContext<Change<T>>): Promise<WriterParts<T>> => {
+  const prepare = async ({ schema, source, isEndless }: SinkContext<Change<T> | Due<T>>): Promise<WriterParts<T>> => {
     if (!isEndless)
       throw new ConfigError('A mirror follows the changes of a watch: export watch(source, …) into it, not a source.');
     const wanted = { columns, key, schema: newFields, isCanonical: isHistory };
@@ -141,8 +141,12 @@ interface WriterParts<T> {
   readonly state: MirrorState;
 }
 
+function isDifference<T>(item: Change<T> | Due<T>): item is Change<T> {
+  return item.type !== 'due' && item.type !== 'resolved';
+}
+
 /** Each generation of a watch goes into the table as a whole, with the checkpoint that follows its last page. */
-class MirrorWriter<T> implements SinkWriter<Change<T>> {
+class MirrorWriter<T> implements SinkWriter<Change<T> | Due<T>> {
   readonly start: Json;
   readonly #parts: WriterParts<T>;
   #generation: number;
@@ -190,9 +194,10 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
     return this.#begun.length === 0;
   }
 
-  write({ items, isContinued, generation, unconfirmed = [], walk }: SinkPage<Change<T>>): Promise<void> {
+  write({ items, isContinued, generation, unconfirmed = [], walk }: SinkPage<Change<T> | Due<T>>): Promise<void> {
+    const found = items.filter(isDifference);
     if (isContinued) {
-      for (const change of items) this.#begun.push(change);
+      for (const change of found) this.#begun.push(change);
       return Promise.resolve();
     }
     const { inTable = 0, shape, target, seen } = this.#parts;
@@ -205,12 +210,12 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
       if (walk && shape.kept === 'versions') this.#pending = [...this.#pending, { walk }];
       return Promise.resolve();
     }
-    const changes = [...this.#begun.splice(0), ...items];
+    const changes = [...this.#begun.splice(0), ...found];
     for (const { after } of changes) if (after) seen?.add(after);
     if (generation === this.#generation) return Promise.resolve();
     if (generation !== this.#generation + 1) throw outOfStep(target, this.#generation, generation);
-    const found = keptByWatch(() => shape.readGeneration(changes, unconfirmed, generation === 1));
-    this.#pending = [...this.#pending, { walk, changes: found }];
+    const read = keptByWatch(() => shape.readGeneration(changes, unconfirmed.filter(isDifference), generation === 1));
+    this.#pending = [...this.#pending, { walk, changes: read }];
     this.#generation = generation;
     return Promise.resolve();
   }

@@ -12,6 +12,8 @@ import {
   fieldReader,
   findGap,
   guardStore,
+  isChange,
+  isDue,
   joinTotals,
   newPermit,
   pickGap,
@@ -33,6 +35,7 @@ import {
 export const sender = createSender({ url: 'https://tea.example', onEvent: ({ type }) => type });
 export const { send } = sender;
 export const sent = async () => sender.send({ body: '{}', headers: () => ({}), signal: AbortSignal.timeout(1) });
+export const onlyChanges = (row: unknown) => (isChange(row) || isDue(row) ? row : undefined);
 export const queue = new WaitQueue<Permit>(() => undefined);
 export const waiting = queue.first;
 export const permit = newPermit({ mayStart: () => true, onStart: () => undefined, onRelease: () => undefined });

@@ -7,7 +7,6 @@ import {
   ExactNumber,
   exportTo,
   HttpError,
-  isChange,
   isTransient,
   memoryState,
   parseJson,
@@ -52,7 +51,8 @@ export const snapshots = poll(rows, { every: 1_000 });
 export const differences = snapshots.pipe(changes({ key: ({ id }) => id }));
 export const watched = watch(rows, { every: 1_000, onHealth: (health) => health.rows });
 export const additions = watched.pipe(filter((change) => change.type === 'added'));
-export const onlyChanges = (row: unknown) => (isChange(row) ? row : undefined);
+export const ruled = watch(rows, { every: 1_000, rules: { dying: { when: ({ id }) => id === 'a', for: 1_000 } } });
+export const warnings = ruled.pipe(filter((event) => event.type === 'due'));
 
 export const state = memoryState();
 export const lock = state.lock;

@@ -11,19 +11,10 @@ import {
   type Slice,
   sliceLength,
   sliceSize,
-  timeOf,
-  withBoot,
 } from './budgetRecord.js';
+import { type BootClock, timeOf, withBoot } from '../../timeline.js';
 import type { RateWindow } from './limit.js';
 import type { BudgetUse } from './limiterTypes.js';
-
-/** A machine's time since it booted, which all its processes share. */
-export interface BootClock {
-  /** Differs between boots; empty if that is unknown. */
-  id(): Promise<string>;
-  /** Ms since the machine booted, with those in which it slept. A change of its clock does not affect it. */
-  now(): number;
-}
 
 /** What a budget uses of a `StateStore`. */
 export interface BudgetStore {

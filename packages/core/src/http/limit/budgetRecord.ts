@@ -1,3 +1,4 @@
+import { areTimes, isTimeline, type Timeline } from '../../timeline.js';
 import { isRecord } from '../../values.js';
 import type { RateWindow } from './limit.js';
 
@@ -9,21 +10,8 @@ export interface Slice {
   readonly cost: number;
 }
 
-/** A machine's time since it booted, which no change of its clock affects. */
-interface Boot {
-  /** Ms from its own time to that of the record. */
-  readonly ahead: number;
-  /** When it was last used, by the record's time. */
-  readonly at: number;
-}
-
-/** What processes have reserved of a limit. Its times are in ms by a time of its own, which never goes back. */
-export interface BudgetRecord {
-  /** When it was saved. */
-  readonly saved: number;
-  /** The same by the wall clock of whoever saved it. */
-  readonly wall: number;
-  readonly boots: Readonly<Record<string, Boot>>;
+/** What processes have reserved of a limit. Its times are those of its timeline. */
+export interface BudgetRecord extends Timeline {
   readonly pausedUntil: number;
   /** By the name of the window. */
   readonly slices: Readonly<Record<string, readonly Slice[]>>;
@@ -37,11 +25,6 @@ export type BudgetWindow = Pick<RateWindow, 'max' | 'span'>;
 const slicesPerWindow = 50;
 /** Ms by which requests may arrive later than they were written, at most. For a short window as long as its slices. */
 const longestDelay = 1_000;
-/** Ms by which the times of two boots may differ before that is taken for another clock. */
-const tolerance = 1_000;
-/** Boots that a record remembers: those of a cluster that shares it. */
-const maxBoots = 20;
-
 export const noBudget: BudgetRecord = { saved: 0, wall: 0, boots: {}, pausedUntil: 0, slices: {} };
 
 /** Ms that a slice lasts. */
@@ -52,31 +35,6 @@ export function sliceLength({ span }: BudgetWindow): number {
 /** Units of a slice that is reserved ahead. */
 export function sliceSize({ max }: BudgetWindow): number {
   return Math.floor(max / slicesPerWindow);
-}
-
-/**
- * The record's time of a machine. For a boot that the record does not know, as much has passed since it was saved as by
- * the wall clock, unless that was set back. From then on, only the time since it booted counts. Where boots can't be told
- * apart, the wall clock counts each time.
- */
-export function timeOf(
-  { boots, saved, wall }: BudgetRecord,
-  machine: { readonly id: string; readonly uptime: number; readonly wall: number },
-): { readonly now: number; readonly ahead: number } {
-  const { id, uptime } = machine;
-  const known = id !== '' && Object.hasOwn(boots, id) ? boots[id]?.ahead : undefined;
-  const own = known === undefined ? saved + machine.wall - wall : uptime + known;
-  const now = Math.max(own, saved);
-  // Within the tolerance it is only rounding, which must not add up.
-  return { now, ahead: known !== undefined && saved - own <= tolerance ? known : now - uptime };
-}
-
-/** The boots with one that is used now. */
-export function withBoot(boots: BudgetRecord['boots'], id: string, boot: Boot): BudgetRecord['boots'] {
-  if (id === '') return boots;
-  const others = Object.entries(boots).filter(([other]) => other !== id);
-  const latest = others.sort(([, a], [, b]) => b.at - a.at).slice(0, maxBoots - 1);
-  return Object.fromEntries([...latest, [id, boot]]);
 }
 
 /** Those that still count: any window that has a start of theirs may have one of now. */
@@ -134,21 +92,15 @@ export function decodeBudget(stored: unknown): BudgetRecord | undefined {
 
 function isBudgetRecord(value: unknown): value is BudgetRecord {
   if (!isRecord(value)) return false;
-  const { saved, wall, pausedUntil, boots, slices, returns = {} } = value;
-  const isBoot = (boot: unknown): boolean => isRecord(boot) && areTimes(boot['ahead'], boot['at']);
+  const { pausedUntil, slices, returns = {} } = value;
   const isSlice = (slice: unknown): boolean =>
     isRecord(slice) && typeof slice['id'] === 'string' && areTimes(slice['to'], slice['cost']);
   return (
-    areTimes(saved, wall, pausedUntil) &&
-    isRecord(boots) &&
-    Object.values(boots).every(isBoot) &&
+    isTimeline(value) &&
+    areTimes(pausedUntil) &&
     isRecord(returns) &&
     areTimes(...Object.values(returns)) &&
     isRecord(slices) &&
     Object.values(slices).every((each) => Array.isArray(each) && each.every(isSlice))
   );
-}
-
-function areTimes(...values: readonly unknown[]): boolean {
-  return values.every((value) => Number.isFinite(value));
 }

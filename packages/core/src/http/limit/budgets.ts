@@ -3,7 +3,8 @@ import { ConfigError, SluiceError } from '../../errors.js';
 import { type Identifiers, newId, sha256 } from '../../identifiers.js';
 import { isRecord } from '../../values.js';
 import type { ApiCredentials } from '../credentials.js';
-import type { BootClock, BudgetStore, LockBudget } from './budget.js';
+import type { BootClock } from '../../timeline.js';
+import type { BudgetStore, LockBudget } from './budget.js';
 
 /** Where limits are kept that outlive the process. */
 export interface Budgets {

@@ -1,8 +1,10 @@
 import { hashOf } from '../source/fingerprint.js';
 import type { Change, Difference } from './change.js';
+import type { Due, DueFound } from './due.js';
 import type { SnapshotRows } from './snapshotRows.js';
 import type { WatchedWalk } from '../source/page.js';
 import type { Missing } from './removals.js';
+import { applyRules, type RuleBook, type RuleChanges } from './ruleBook.js';
 
 /** The accepted rows of a listing, and which of them are missing. */
 export interface AcceptedSnapshot<T> {
@@ -10,6 +12,8 @@ export interface AcceptedSnapshot<T> {
   readonly generation: number;
   readonly rows: SnapshotRows<T>;
   readonly missing: ReadonlyMap<string, Missing>;
+  /** Absent while no rule was ever given. */
+  readonly rules?: RuleBook | undefined;
 }
 
 /** The differences of a snapshot from the previous one. It is durable in the log before any of it is emitted. */
@@ -19,18 +23,27 @@ export interface Delta<T> extends WatchedWalk {
   readonly scope?: string | undefined;
   readonly differences: readonly Difference<T>[];
   readonly missing: ReadonlyMap<string, Missing>;
+  /** What the walk has changed in the rules' book. Absent without rules. */
+  readonly rules?: RuleChanges | undefined;
+  /** What rules have found, which is emitted after the differences. */
+  readonly due?: readonly DueFound<T>[] | undefined;
+}
+
+/** How many changes and events of rules a delta has. */
+export function sizeOf({ differences, due = [] }: Pick<Delta<unknown>, 'differences' | 'due'>): number {
+  return differences.length + due.length;
 }
 
 /** Applies a delta. Modifies the rows, so the previous snapshot is gone. */
 export function applyDelta<T>(
-  rows: SnapshotRows<T>,
-  { generation, differences, missing }: Delta<T>,
+  { rows, rules }: Pick<AcceptedSnapshot<T>, 'rows' | 'rules'>,
+  { generation, differences, missing, rules: changes }: Delta<T>,
 ): AcceptedSnapshot<T> {
   for (const { type, key, after } of differences) {
     if (type === 'removed') rows.delete(key);
     else rows.set(key, after);
   }
-  return { generation, rows, missing };
+  return { generation, rows, missing, rules: changes ? applyRules(rules, changes) : rules };
 }
 
 /**
@@ -49,13 +62,23 @@ export function toChanges<T>(
   });
 }
 
+/** The changes of a delta, then what its rules have found, between two of their numbers. */
+export function toEvents<T>(delta: Delta<T>, history: string, { from = 0, to = Infinity } = {}): (Change<T> | Due<T>)[] {
+  const { generation, scope = '', observedAt, differences, due = [] } = delta;
+  const first = Math.max(0, from - differences.length);
+  const found = due.slice(first, Math.max(0, to - differences.length)).map((each, index): Due<T> => {
+    return { id: `${scope}-${differences.length + first + index}`, ...each, generation, observedAt };
+  });
+  return [...toChanges(delta, history, { from, to }), ...found];
+}
+
 /** Two 53-bit hashes, since one is too short for ids that are stored for years. */
 function oldId(named: readonly (string | number)[]): string {
   return hashOf(named) + hashOf([...named].reverse());
 }
 
 /** The scope for the ids of records that an operator makes of a delta's changes. */
-export function scopeOf({ generation, scope }: Delta<unknown>, history: string, from: number): string {
+export function scopeOf({ generation, scope }: Pick<Delta<unknown>, 'generation' | 'scope'>, history: string, from: number): string {
   return `${scope ?? `${history}-${generation}`}/${from}`;
 }
 
@@ -67,6 +90,8 @@ export function encodeDelta<T>({
   isIncomplete,
   differences,
   missing,
+  rules,
+  due,
 }: Delta<T>): object {
   return {
     generation,
@@ -77,6 +102,8 @@ export function encodeDelta<T>({
       type === 'removed' ? [type, key] : type === 'changed' ? [type, key, after, fields] : [type, key, after],
     ),
     missing: encodeMissing(missing),
+    ...(rules && { rules }),
+    ...(due && due.length > 0 && { due }),
   };
 }
 

@@ -43,8 +43,8 @@ export type Change<T> = Added<T> | Updated<T> | Removed<T>;
 export type Difference<T> = Omit<Added<T>, Observation> | Omit<Updated<T>, Observation> | Omit<Removed<T>, Observation>;
 type Observation = 'id' | 'generation' | 'observedAt';
 
-/** A change as an event. */
-export function eventOfChange({ id, key, type, observedAt }: Change<unknown>): RowEvent {
+/** A change, or an event of a rule, as an event. */
+export function eventOfChange({ id, key, type, observedAt }: Observed & { readonly type: string }): RowEvent {
   return { id, key, type, timestamp: observedAt };
 }
 

@@ -53,7 +53,7 @@ export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapsho
             missing: new Map(),
             differences: isFirst ? differences.map(asInitial) : differences,
           };
-          applyDelta(rows, delta);
+          applyDelta({ rows }, delta);
           return toChanges(delta, '');
         }),
       );

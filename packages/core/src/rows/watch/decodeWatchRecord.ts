@@ -3,7 +3,9 @@ import { isCount, isRecord } from '../../values.js';
 import type { WatchedWalk } from '../source/page.js';
 import type { Delta } from './acceptedSnapshot.js';
 import type { Difference } from './change.js';
+import type { DueFound } from './due.js';
 import type { Missing } from './removals.js';
+import { decodeRuleChanges, type RuleChanges } from './ruleBook.js';
 
 /** The first record of a log, followed by the rows of its snapshot. */
 interface BaseRecord extends WatchedWalk {
@@ -22,6 +24,9 @@ interface BaseRecord extends WatchedWalk {
   readonly missing: ReadonlyMap<string, Missing>;
   /** The last generation that the consumer has completely. */
   readonly committed: number;
+  readonly rules?: RuleChanges;
+  /** What rules have found in the first snapshot, until that is committed. */
+  readonly due?: readonly DueFound<unknown>[];
 }
 
 type WatchRecord<T> =
@@ -49,6 +54,7 @@ export function decodeWatchRecord<T>(record: unknown, before: (key: string) => T
     ...decodeScope(record),
     observedAt,
     ...(isIncomplete === true && { isIncomplete }),
+    ...decodeRules<T>(record),
     missing: decodeMissing(missing),
     differences: differences.map((each: unknown) => decodeDifference(each, before)),
   };
@@ -73,6 +79,7 @@ function decodeBase(record: Record<string, unknown>): BaseRecord {
     observedAt,
     ...(isIncomplete === true && { isIncomplete }),
     committed,
+    ...decodeRules<unknown>(record),
     size,
     missing: decodeMissing(missing),
     ...(isRecord(key) && { key: { salt: String(key['salt']), fingerprint: String(key['fingerprint']) } }),
@@ -92,6 +99,16 @@ function decodeDifference<T>(value: unknown, beforeOf: (key: string) => T | unde
 
 function decodeScope({ scope }: Record<string, unknown>): { readonly scope?: string } {
   return typeof scope === 'string' ? { scope } : {};
+}
+
+function decodeRules<T>({ rules, due }: Record<string, unknown>): {
+  readonly rules?: RuleChanges;
+  readonly due?: readonly DueFound<T>[];
+} {
+  if (rules === undefined) return {};
+  const changes = decodeRuleChanges(rules);
+  if (!changes || !(due === undefined || Array.isArray(due))) throw unreadable();
+  return { rules: changes, ...(due && { due: due as DueFound<T>[] }) };
 }
 
 function decodeMissing(value: unknown): ReadonlyMap<string, Missing> {

@@ -1,9 +1,10 @@
-import { systemClock } from '../../clock.js';
+import { type Clock, systemClock } from '../../clock.js';
 import { checkCount, checkNumbers, checkOptions } from '../../checks.js';
 import { reportOf } from '../../errorReport.js';
 import { redactThrown } from '../../redactError.js';
 import { ConfigError } from '../../errors.js';
-import type { Identifiers } from '../../identifiers.js';
+import { type Identifiers, newId } from '../../identifiers.js';
+import type { BootClock } from '../../timeline.js';
 import { createStoredPages } from '../operators/conditionalWalk.js';
 import { tickOptionNames, Ticks, type TickOptions } from '../operators/ticks.js';
 import { reportState } from '../export/reports.js';
@@ -18,10 +19,12 @@ import { notify } from '../source/sourceEvent.js';
 import { cancellable, type PullIterator } from '../source/cancellable.js';
 import type { WalkStart } from '../source/pagesOptions.js';
 import { changeColumns, eventOfChange, type Change } from './change.js';
+import { dueColumns, type Due } from './due.js';
+import { checkRules, type Rule } from './rule.js';
 import { changeEvents } from './changeEvents.js';
 import { isWithin } from './fieldPath.js';
 import { comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './comparisonOptions.js';
-import { decodePosition, WatchRun, type WatchSettings } from './watchRun.js';
+import { decodePosition, WatchRun, type WatchEvent, type WatchSettings } from './watchRun.js';
 
 /** Options of {@link watch}. */
 export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick<Identifiers, 'newId'> {
@@ -53,6 +56,17 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick
   readonly polls?: number | undefined;
   /** Called with the outcome of each poll. What it throws is ignored. */
   readonly onHealth?: ((health: PageHealth) => void) | undefined;
+  /**
+   * What must not stay so for too long, by name. The watch emits `due` when a rule has held for a row for its time, and
+   * `resolved` when it no longer does, or the rule is gone: see {@link Due}. `{}` resolves what earlier rules found.
+   * Default: no rules; those of an earlier run rest.
+   */
+  readonly rules?: Readonly<Record<string, Rule<T>>> | undefined;
+  /**
+   * For rules: the time since this machine booted, so that no step of its clock between two runs changes a duration, e.g.
+   * `machineBootClock()` of `@sluice/core/node`. Default: between two runs the wall clock counts, never backwards.
+   */
+  readonly boot?: BootClock | undefined;
 }
 
 /**
@@ -70,13 +84,23 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick
  * watch(client.streams.list(), { every: 30_000, state: fileState('watch') })
  *   .subscribe(({ type, key, fields }) => console.log(type, key, fields));
  *
+ * @example
+ * const dying = { when: ({ status }) => status === 'error', for: 20 * hour, again: hour, deadline: 24 * hour };
+ * watch(client.streams.list(), { every: 30_000, state: fileState('watch'), rules: { dying } })
+ *   .subscribe((event) => { if (event.type === 'due') console.log(event.rule, event.key, event.actBefore); });
+ *
  * @throws ConfigError if an option is invalid, or rows have no key. Later: the first poll's error, unless it is
  * temporary (see {@link isTransient}), e.g. a refused request, an untrusted certificate, a row without a key;
  * CheckpointError if the state is damaged or of another watch; LockError if it is in use; NetworkError as soon as the
  * client is closed; an error that does not come from the API, e.g. a TypeError of `key`; and the last error after
  * `maxFailures` or `retry.for`.
  */
-export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Source<Change<T>> {
+export function watch<T>(
+  source: PageSource<T>,
+  options: WatchOptions<T> & { readonly rules?: undefined },
+): Source<Change<T>>;
+export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Source<Change<T> | Due<T>>;
+export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Source<WatchEvent<T>> {
   checkSource('watch()', source);
   checkOptions('watch()', options, {
     ...tickOptionNames,
@@ -91,7 +115,11 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     retry: true,
     polls: true,
     onHealth: true,
+    rules: 'an object?',
+    boot: 'an object?',
   });
+  const { rules, boot } = options;
+  if (rules) checkRules(rules);
   if (options.retry !== undefined) checkOptions('retry of watch()', options.retry, { for: true });
   const { info } = source;
   const { clock = systemClock, concurrency = 1, every, state } = options;
@@ -131,9 +159,10 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     onHealth: options.onHealth,
     newId: options.newId,
     retryFor: retry.for ?? Infinity,
+    stillSo: rules && { rules, boot: boot ?? processClock(clock) },
     fields: fieldsBetween(options, schema?.columns),
     events: changeEvents(watched, schema),
-    rules: { confirmations, holdAbove, holdWalks: Math.max(3, confirmations), holdFor: 2 * every, acceptRemovals },
+    removals: { confirmations, holdAbove, holdWalks: Math.max(3, confirmations), holdFor: 2 * every, acceptRemovals },
     identity: {
       watch: hashOf([info.name, info.rowsIdentity ?? info.identity]),
       endpoint: info.endpoint,
@@ -152,7 +181,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
       await run.end();
     }
   };
-  const walkWith = (walk: WalkStart): PullIterator<Page<Change<T>>> => {
+  const walkWith = (walk: WalkStart): PullIterator<Page<WatchEvent<T>>> => {
     const run = createRun(walk);
     return cancellable(
       async (signal) => {
@@ -173,13 +202,13 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
 
 function changeInfo<T>(
   info: SourceInfo<T>,
-  { ignore = [], project, state }: Pick<WatchOptions<T>, 'ignore' | 'project' | 'state'>,
-): SourceInfo<Change<T>> {
+  { ignore = [], project, state, rules }: Pick<WatchOptions<T>, 'ignore' | 'project' | 'state' | 'rules'>,
+): SourceInfo<WatchEvent<T>> {
   const { name, isUnversioned, endpoint, schema: rows } = info;
   const picked = project && typeof project !== 'function' ? [...project].sort() : null;
   const watched: Json = { of: info.rowsIdentity ?? info.identity, ignore: [...ignore].sort(), project: picked };
-  const schema: RowSchema<Change<T>> = {
-    columns: changeColumns,
+  const schema: RowSchema<WatchEvent<T>> = {
+    columns: rules ? [...changeColumns, ...dueColumns] : changeColumns,
     key: ({ id }) => id,
     event: eventOfChange,
     ...(rows && { rows }),
@@ -195,6 +224,12 @@ function changeInfo<T>(
     endpoint,
     checkRestart: state && ((signal: AbortSignal) => checkRestart(state, signal)),
   };
+}
+
+/** The time of one process: another one has another boot. */
+function processClock(clock: Clock): BootClock {
+  const id = newId();
+  return { id: () => Promise.resolve(id), now: () => clock.monotonic() };
 }
 
 /** Checks that the new first snapshot can replace the old state. @throws LockError, CheckpointError. */

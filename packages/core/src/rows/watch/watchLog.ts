@@ -6,14 +6,17 @@ import {
   applyDelta,
   encodeDelta,
   encodeMissing,
+  sizeOf,
   walkOf,
   type AcceptedSnapshot,
   type Delta,
 } from './acceptedSnapshot.js';
+import type { DueFound } from './due.js';
 import { decodeWatchRecord, unreadable } from './decodeWatchRecord.js';
 import { SnapshotRows } from './snapshotRows.js';
 import type { WatchedWalk } from '../source/page.js';
 import type { Missing } from './removals.js';
+import { applyRules, asChanges } from './ruleBook.js';
 
 export interface WatchIdentity {
   /** A hash of the source's name and of all that determines its rows. */
@@ -43,6 +46,8 @@ export class WatchLog<T> {
   /** The walk of the log's first snapshot, and the scope of its changes. */
   #walk: WatchedWalk = { observedAt: '' };
   #scope: string | undefined;
+  /** What rules have found in the log's first snapshot. */
+  #due: readonly DueFound<T>[] = [];
   #committed = 0;
   #staged: Delta<T>[] = [];
   /** The size of the log after its snapshot. If it exceeds the snapshot, the log is compacted. */
@@ -109,7 +114,14 @@ export class WatchLog<T> {
           this.#walk = walkOf(decoded);
           this.#scope = decoded.scope;
           rowsLeft = decoded.size;
-          this.#snapshot = { generation: decoded.generation, rows, missing: decoded.missing };
+          // Its form was checked when it was written, like that of the rows.
+          this.#due = (decoded.due ?? []) as readonly DueFound<T>[];
+          this.#snapshot = {
+            generation: decoded.generation,
+            rows,
+            missing: decoded.missing,
+            rules: decoded.rules && applyRules(undefined, decoded.rules),
+          };
           break;
         case 'rows':
           rowsLeft -= decoded.rows.length;
@@ -157,10 +169,12 @@ export class WatchLog<T> {
     rows: SnapshotRows<T>,
     walk: WatchedWalk,
     missing: ReadonlyMap<string, Missing> = new Map(),
+    { rules, due = [] }: Pick<Delta<T>, 'rules' | 'due'> = {},
   ): Promise<void> {
     this.#walk = walk;
     this.#scope = this.#newId();
-    this.#snapshot = { generation: 1, rows, missing };
+    this.#due = due;
+    this.#snapshot = { generation: 1, rows, missing, rules: rules && applyRules(undefined, rules) };
     await this.#log?.replace(this.#base());
   }
 
@@ -191,9 +205,9 @@ export class WatchLog<T> {
   }
 
   #accept(delta: Delta<T>): void {
-    this.#snapshot = applyDelta(this.#snapshot.rows, delta);
-    this.#size += 1 + delta.differences.length + delta.missing.size;
-    if (delta.differences.length > 0) this.#staged.push(delta);
+    this.#snapshot = applyDelta(this.#snapshot, delta);
+    this.#size += 1 + sizeOf(delta) + delta.missing.size + (delta.rules?.held.length ?? 0);
+    if (sizeOf(delta) > 0) this.#staged.push(delta);
   }
 
   #dropCommitted(generation: number): void {
@@ -208,6 +222,7 @@ export class WatchLog<T> {
       scope: this.#scope,
       ...this.#walk,
       missing: this.#snapshot.missing,
+      due: this.#due,
       differences: Array.from(this.#snapshot.rows, ([key, after]) => ({
         type: 'initial',
         key,
@@ -219,7 +234,7 @@ export class WatchLog<T> {
   }
 
   *#base(): Generator<object, void, undefined> {
-    const { generation, rows, missing } = this.#snapshot;
+    const { generation, rows, missing, rules } = this.#snapshot;
     yield {
       base: 1,
       watch: this.#identity.watch,
@@ -227,7 +242,8 @@ export class WatchLog<T> {
       generation,
       ...this.#walk,
       committed: this.#committed,
-      ...(this.#committed === 0 && { scope: this.#scope }),
+      ...(rules && { rules: asChanges(rules) }),
+      ...(this.#committed === 0 && { scope: this.#scope, ...(this.#due.length > 0 && { due: this.#due }) }),
       size: rows.size,
       missing: encodeMissing(missing),
       ...(this.#key && { key: this.#key }),
@@ -243,8 +259,8 @@ export class WatchLog<T> {
   }
 
   /** Checksums protect each record; this detects a missing one. */
-  #checkOrder({ generation, differences }: Delta<T>): void {
-    if (generation !== this.#snapshot.generation + (differences.length > 0 ? 1 : 0)) throw unreadable();
+  #checkOrder(delta: Delta<T>): void {
+    if (delta.generation !== this.#snapshot.generation + (sizeOf(delta) > 0 ? 1 : 0)) throw unreadable();
   }
 
   #checkIdentity(watch: string): void {

@@ -6,6 +6,7 @@ import { createStoredPages, withStoredPages } from '../operators/conditionalWalk
 import { countSkipped, type Ticks } from '../operators/ticks.js';
 import { walkOnce } from '../operators/walkOnce.js';
 import type { Position } from '../../position.js';
+import { type BootClock, continueTimeline } from '../../timeline.js';
 import { isCount } from '../../values.js';
 import type { Release } from '../sink/lockQueue.js';
 import type { StateStore } from '../sink/stateStore.js';
@@ -13,20 +14,25 @@ import { isAboutRequest } from '../source/chainErrors.js';
 import type { Page, PageHealth, WatchedWalk } from '../source/page.js';
 import type { PageCacheLimits, StoredPages } from '../source/pageCache.js';
 import type { PageSource } from '../source/pageSource.js';
-import { scopeOf, toChanges, walkOf, type Delta } from './acceptedSnapshot.js';
+import { scopeOf, sizeOf, toChanges, toEvents, walkOf, type Delta } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
+import type { Due } from './due.js';
 import type { ChangeEvents } from './changeEvents.js';
 import { checkStorable } from './checkStorable.js';
 import type { FieldsBetween } from './comparisonOptions.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
+import { judgeRules, RuleWalk } from './judgeRules.js';
 import { judgeRemovals, type RemovalRules } from './removals.js';
+import type { Rules } from './rule.js';
 import { FirstWalk, WalkComparison, type Findings } from './walkComparison.js';
 import { WatchLog, type WatchIdentity } from './watchLog.js';
 
 export interface WatchSettings<T> {
   readonly key: (row: T) => unknown;
   readonly fields: FieldsBetween<T>;
-  readonly rules: RemovalRules;
+  readonly removals: RemovalRules;
+  /** What must not stay so for too long, and the time by which that is measured. Absent without rules. */
+  readonly stillSo: { readonly rules: Rules<T>; readonly boot: BootClock } | undefined;
   readonly identity: WatchIdentity;
   /** Without it, each run starts a new history. */
   readonly state: StateStore | undefined;
@@ -57,6 +63,11 @@ interface ChangePosition {
 
 /** Changes per page, so that the changes of a million first rows, and their text, are never in memory at once. */
 const changesPerPage = 10_000;
+/** Intervals between two walks above which a rule may not have held in between. */
+const longestGap = 3;
+
+/** What a watch emits: changes, and events of its rules. */
+export type WatchEvent<T> = Change<T> | Due<T>;
 
 /** Whether a walk to the end lacked rows: by its total, or as the API said. */
 interface WalkedListing {
@@ -96,7 +107,7 @@ export class WatchRun<T> {
   readonly #settings: WatchSettings<T>;
   readonly #start: WatchStart;
   readonly #cache: StoredPages | undefined;
-  #pages: AsyncGenerator<Page<Change<T>>, undefined, undefined> | undefined;
+  #pages: AsyncGenerator<Page<WatchEvent<T>>, undefined, undefined> | undefined;
   #release: Release | undefined;
   #log: WatchLog<T> | undefined;
   /** This or an earlier run has listed a row, so the address is right. */
@@ -113,7 +124,7 @@ export class WatchRun<T> {
     this.#cache = createStoredPages(settings.conditional);
   }
 
-  next(signal: AbortSignal): Promise<IteratorResult<Page<Change<T>>, undefined>> {
+  next(signal: AbortSignal): Promise<IteratorResult<Page<WatchEvent<T>>, undefined>> {
     this.#pages ??= this.#run(signal);
     return this.#pages.next();
   }
@@ -126,18 +137,18 @@ export class WatchRun<T> {
   }
 
   /** The changes that `next` emits first because the consumer does not have them. Changes nothing. */
-  async *uncommitted(signal: AbortSignal): AsyncGenerator<readonly Change<T>[], void, undefined> {
+  async *uncommitted(signal: AbortSignal): AsyncGenerator<readonly WatchEvent<T>[], void, undefined> {
     const log = await this.#open(signal);
     const { generation = 0, changes: emitted = 0 } = this.#start.startAt ?? {};
     let from = emitted;
     for (const delta of log.uncommitted.filter((each) => each.generation > generation)) {
-      for (; from < delta.differences.length; from += changesPerPage) yield changesOf(log, delta, from);
+      for (; from < sizeOf(delta); from += changesPerPage) yield eventsOf(log, delta, from);
       from = 0;
     }
   }
 
   /** Commits a page when the consumer requests the next one, since it has received the page then. */
-  async *#run(signal: AbortSignal): AsyncGenerator<Page<Change<T>>, undefined, undefined> {
+  async *#run(signal: AbortSignal): AsyncGenerator<Page<WatchEvent<T>>, undefined, undefined> {
     const { clock, events, every, newTicks, polls } = this.#settings;
     const ticks = newTicks();
     const log = await this.#open(signal);
@@ -192,12 +203,16 @@ export class WatchRun<T> {
 
   async #poll(log: WatchLog<T>, signal: AbortSignal): Promise<PollOutcome<T>> {
     const { generation, rows, missing: missingBefore } = log.snapshot;
-    const { clock, rules } = this.#settings;
+    const { clock, removals, stillSo } = this.#settings;
     const began = clock.monotonic();
+    const ruled = stillSo && new RuleWalk(stillSo.rules, log.snapshot.rules);
     let walk: FirstRows<T> | ComparedWalk<T>;
     try {
       const keyBefore = await log.currentKey();
-      walk = generation === 0 ? await this.#collect(rules.confirmations, signal) : await this.#compare(rows, signal);
+      walk =
+        generation === 0
+          ? await this.#collect(removals.confirmations, signal, ruled)
+          : await this.#compare(rows, signal, ruled);
       // With an API key of another project, most rows would be gone.
       const isKnown = 'gone' in walk && 2 * walk.gone.length <= rows.size;
       const key = isKnown ? await log.currentKey() : undefined;
@@ -219,28 +234,55 @@ export class WatchRun<T> {
     const ended = walkOf({ observedAt: new Date(now).toISOString(), isIncomplete });
     if ('rows' in walk) {
       const missing = Array.from(walk.lacking, ([key, walks]) => [key, { walks, since: now, isHeld: false }] as const);
-      await log.begin(walk.rows, ended, new Map(missing));
+      const lacking = { gone: [...walk.lacking.keys()], removed: [] };
+      await log.begin(walk.rows, ended, new Map(missing), await this.#judgeRules(log, ruled, walk.rows, lacking));
       return { delta: log.uncommitted[0], walk: ended, health: { ...health, isSynced: true } };
     }
-    const judgement = { rules, now, isShort: walk.isShort, isIncomplete: walk.isIncomplete };
+    const judgement = { rules: removals, now, isShort: walk.isShort, isIncomplete: walk.isIncomplete };
     const { differences, missing, held } = judgeRemovals(walk, missingBefore, judgement);
     const judged = { ...health, held: held || undefined };
-    const hasChanged = differences.length > 0;
-    if (!hasChanged && missingBefore.size === 0 && missing.size === 0) return { walk: ended, health: judged };
-    const found = { generation: generation + (hasChanged ? 1 : 0), ...ended, differences, missing };
-    const delta = await log.stage(found);
+    const removed = differences.filter(({ type }) => type === 'removed').map(({ key }) => key);
+    const found = await this.#judgeRules(log, ruled, rows, { gone: walk.gone.map(([key]) => key), removed });
+    const hasChanged = sizeOf({ differences, due: found?.due }) > 0;
+    if (!hasChanged && !found && missingBefore.size === 0 && missing.size === 0) return { walk: ended, health: judged };
+    const next = generation + (hasChanged ? 1 : 0);
+    const delta = await log.stage({ generation: next, ...ended, differences, missing, ...found });
     return { delta: hasChanged ? delta : undefined, walk: ended, health: judged };
   }
 
+  /** What a walk shows of the rules, which is stored with its changes; `undefined` without any. */
+  async #judgeRules(
+    log: WatchLog<T>,
+    walk: RuleWalk<T> | undefined,
+    rows: SnapshotRows<T>,
+    { gone, removed }: { readonly gone: readonly string[]; readonly removed: readonly string[] },
+  ): Promise<Pick<Delta<T>, 'rules' | 'due'> | undefined> {
+    const { stillSo, clock, every } = this.#settings;
+    const book = log.snapshot.rules;
+    if (!stillSo || !walk) return undefined;
+    const { rules, boot } = stillSo;
+    if (Object.keys(rules).length === 0 && Object.keys(book?.versions ?? {}).length === 0) return undefined;
+    const machine = { id: await boot.id(), uptime: boot.now(), wall: clock.now() };
+    const { changes, due } = judgeRules(rules, book, {
+      time: continueTimeline(book?.time, machine),
+      walk,
+      gone: new Set(gone),
+      removed: new Set(removed),
+      rowOf: (key) => rows.get(key),
+      longestGap: longestGap * every,
+    });
+    return { rules: changes, due };
+  }
+
   /** Collects the rows of several complete walks, in case one of the walks missed some. */
-  async #collect(walks: number, signal: AbortSignal): Promise<FirstRows<T>> {
-    const first = await this.#walk(signal, () => new FirstWalk(this.#settings.fields));
+  async #collect(walks: number, signal: AbortSignal, ruled: RuleWalk<T> | undefined): Promise<FirstRows<T>> {
+    const first = await this.#walk(signal, () => new FirstWalk(this.#settings.fields), ruled);
     const { rows } = first;
     for (const [key, row] of rows) checkStorable(key, row);
     const lacking = new Map<string, number>();
     let { repeated, isIncomplete, isShort } = first;
     for (let nth = 1; nth < walks; nth += 1) {
-      const walk = await this.#compare(rows, signal);
+      const walk = await this.#compare(rows, signal, ruled);
       repeated = Math.max(repeated, walk.repeated);
       isIncomplete ||= walk.isIncomplete;
       isShort ||= walk.isShort;
@@ -252,20 +294,30 @@ export class WatchRun<T> {
     return { rows, lacking, repeated, isIncomplete, isShort };
   }
 
-  async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<ComparedWalk<T>> {
-    const walk = await this.#walk(signal, () => new WalkComparison(rows, this.#settings.fields));
+  async #compare(
+    rows: SnapshotRows<T>,
+    signal: AbortSignal,
+    ruled: RuleWalk<T> | undefined,
+  ): Promise<ComparedWalk<T>> {
+    const walk = await this.#walk(signal, () => new WalkComparison(rows, this.#settings.fields), ruled);
     // Before staging: a row that cannot be stored fails only this poll, and the watch continues.
     for (const { key, after } of [...walk.changed, ...walk.added]) checkStorable(key, after);
     return walk;
   }
 
-  #walk<R>(signal: AbortSignal, begin: () => ListedRows<T, R>): Promise<R & WalkedListing> {
+  #walk<R>(
+    signal: AbortSignal,
+    begin: () => ListedRows<T, R>,
+    ruled: RuleWalk<T> | undefined,
+  ): Promise<R & WalkedListing> {
     const { key, concurrency } = this.#settings;
     return withStoredPages(this.#cache, signal, async () => {
       const listed = begin();
       const ended = await walkOnce(this.#source, { concurrency, signal, cache: this.#cache }, (row) => {
         this.#hasListed = true;
-        return listed.add(rowKey(key, row), row);
+        const named = rowKey(key, row);
+        ruled?.add(named, row);
+        return listed.add(named, row);
       });
       return { ...listed.end(), ...ended };
     });
@@ -318,10 +370,10 @@ export class WatchRun<T> {
     log: WatchLog<T>,
     { delta, walk, health }: PollOutcome<T>,
     { from, later }: { from: number; later: readonly Delta<T>[] } = { from: 0, later: [] },
-  ): Generator<Page<Change<T>>, void, undefined> {
+  ): Generator<Page<WatchEvent<T>>, void, undefined> {
     const { generation, rows } = log.snapshot;
     if (delta) this.#settings.events.changed(delta);
-    const changes = delta?.differences.length ?? 0;
+    const changes = delta ? sizeOf(delta) : 0;
     let emitted = from;
     for (; delta && changes - emitted > changesPerPage; emitted += changesPerPage) {
       const before = { generation: delta.generation - 1, changes: emitted + changesPerPage };
@@ -341,7 +393,7 @@ export class WatchRun<T> {
   #page(
     log: WatchLog<T>,
     { delta, from, position }: { delta: Delta<T> | undefined; from: number; position: ChangePosition },
-  ): Page<Change<T>> {
+  ): Page<WatchEvent<T>> {
     const index = this.#pageCount;
     this.#pageCount += 1;
     const page = {
@@ -352,7 +404,7 @@ export class WatchRun<T> {
       endsPartition: false,
     };
     if (!delta) return page;
-    const items = changesOf(log, delta, from);
+    const items = eventsOf(log, delta, from);
     // `commit` makes an export commit the page before the next page or poll.
     return { ...page, items, scope: scopeOf(delta, log.history, from), commit: true };
   }
@@ -367,8 +419,8 @@ export class WatchRun<T> {
   }
 }
 
-function changesOf<T>(log: WatchLog<T>, delta: Delta<T>, from: number): Change<T>[] {
-  return toChanges(delta, log.history, { from, to: from + changesPerPage });
+function eventsOf<T>(log: WatchLog<T>, delta: Delta<T>, from: number): WatchEvent<T>[] {
+  return toEvents(delta, log.history, { from, to: from + changesPerPage });
 }
 
 /** Removals that later generations may have. A row that a later delta has removed already is taken from there. */

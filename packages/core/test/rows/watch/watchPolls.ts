@@ -17,7 +17,7 @@ export interface WatchedPolls {
 export async function watchPolls(
   listing: Listing,
   polls: number,
-  options: Partial<WatchOptions<Row>> = {},
+  options: Partial<Omit<WatchOptions<Row>, 'rules'>> = {},
 ): Promise<WatchedPolls> {
   const pages: Page<Change<Row>>[] = [];
   const source = watch(listing.source(), { every: 1_000, clock: new SkippingClock(), polls, ...options });

@@ -1,0 +1,33 @@
+import { checkNumbers, checkOptions } from '../../checks.js';
+import { ConfigError } from '../../errors.js';
+
+/** What must not stay so for too long. */
+export interface Rule<T> {
+  /** Whether it is so for a row. It sees each row as a walk lists it, with the fields that the watch ignores. */
+  readonly when: (row: T) => boolean;
+  /** Ms that it must be so until the row is due. 0: at the first walk that shows it. */
+  readonly for: number;
+  /** Ms until the row is due again, at most once a walk. Default: it is due once. */
+  readonly again?: number | undefined;
+  /** Ms after the beginning until which one can act. Default: nothing says so. */
+  readonly deadline?: number | undefined;
+  /** When it began, where the row knows: a date, ms since 1970, or text in ISO 8601. Default: what walks have shown. */
+  readonly since?: ((row: T) => Date | number | string | null | undefined) | undefined;
+  /** Identifies what `when` and `since` do. With another one, rows that are due are resolved, and it begins anew. */
+  readonly version?: string | undefined;
+}
+
+/** Rules by name. */
+export type Rules<T> = Readonly<Record<string, Rule<T>>>;
+
+/** @throws ConfigError if a rule is invalid. */
+export function checkRules(rules: Rules<never>): void {
+  for (const [name, rule] of Object.entries(rules)) {
+    const of = `The rule ${JSON.stringify(name)}`;
+    if (name.trim() === '') throw new ConfigError('A rule has no name. Name it by what is wrong, e.g. dying.', { option: 'rules' });
+    checkOptions(of, rule, { when: 'a function', for: true, again: true, deadline: true, since: 'a function?', version: 'text?' });
+    const { again = 1, deadline = 1 } = rule;
+    checkNumbers(of, { for: rule.for }, (ms) => ms >= 0 && ms < Infinity, 'of at least 0');
+    checkNumbers(of, { again, deadline }, (ms) => ms > 0, 'above 0');
+  }
+}
