@@ -29,6 +29,7 @@ export type {
   CommitEvent,
   Delivery,
   DeliveryEvent,
+  DueEvent,
   ErrorEvent,
   OutageEvent,
   PageEvent,

@@ -66,6 +66,11 @@ export function continueTimeline(
   return { saved: now, wall, boots: withBoot(before.boots, machine.id, { ahead, at: now }) };
 }
 
+/** A time of a timeline by the wall clock of whoever saved it: ISO 8601, UTC. */
+export function dateOf({ saved, wall }: Timeline, at: number): string {
+  return new Date(wall - (saved - at)).toISOString();
+}
+
 /** Whether a stored value is a timeline. */
 export function isTimeline(value: Readonly<Record<string, unknown>>): boolean {
   const { saved, wall, boots } = value;

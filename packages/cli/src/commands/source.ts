@@ -1,4 +1,4 @@
-import type { Change, Client, ExportOptions, Source, WatchOptions } from '@sluice/core';
+import type { Change, Client, Due, ExportOptions, Source, WatchOptions } from '@sluice/core';
 import type { PageSource } from '@sluice/core/kit';
 import type { Invocation, Run } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
@@ -28,8 +28,8 @@ export interface KnownSource extends Pick<ExportedRows, 'parts' | 'wallets'> {
   readonly view?: RowView<Record<string, unknown>>;
   /** Selects the changes of a watch. Default: all. */
   readonly changes?: (
-    watch: (options?: Pick<WatchOptions<unknown>, 'project'>) => Source<Change<unknown>>,
-  ) => PageSource<Change<unknown>>;
+    watch: (options?: Pick<WatchOptions<unknown>, 'project'>) => Source<Change<unknown> | Due<unknown>>,
+  ) => PageSource<Change<unknown> | Due<unknown>>;
 }
 
 /** `sluice export API.SOURCE`: exports the rows of any source, including those of plugins. */
@@ -102,6 +102,8 @@ export async function watchSource(
 ): Promise<number> {
   // Loaded on demand: an export does not need these.
   const { recordView } = await import('../watch/rowView.js');
+  const { parseRules } = await import('../watch/parseRule.js');
+  const { machineBootClock } = await import('@sluice/core/node');
   const { runWatch } = await import('../watch/watchChanges.js');
   const { config } = invocation;
   const { source, key, pageSize, concurrency } = options;
@@ -117,7 +119,9 @@ export async function watchSource(
       if (!hasKey && key === undefined)
         throw new UsageError(`Nothing tells the rows of ${source} apart: give --key COLUMN, or several: --key a,b.`);
       shown = key ? [...new Set([...key, ...columns])] : columns;
-      const watchOptions = { ...watching, key: key && createRowKey(key, columns), concurrency };
+      const rules = parseRules(options.rule ?? [], columns);
+      const rowKey = key && createRowKey(key, columns);
+      const watchOptions = { ...watching, key: rowKey, concurrency, rules, boot: machineBootClock() };
       const make = (params: object) =>
         changes((more) => found.watch({ ...params, pageSize }, { ...watchOptions, ...more }));
       return asRecordChanges(withParams(found, read, ['pageSize'], make, others));

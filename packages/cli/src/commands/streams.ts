@@ -1,4 +1,4 @@
-import type { Change } from '@sluice/core';
+import type { Change, Due } from '@sluice/core';
 import { type EvmStream, statusChanges, streams } from '@sluice/streams';
 import type { Run } from '../config/config.js';
 import { refuseClosed } from '../environment/output.js';
@@ -17,6 +17,8 @@ import { exportSource, watchSource } from './source.js';
 
 const source = 'streams.list';
 
+type StreamEvent = Change<EvmStream> | Due<EvmStream>;
+
 /** `sluice streams export`: exports the project's EVM streams. */
 export const streamsExport: Run<'streams export'> = (options, environment, invocation) =>
   exportSource({ ...options, source }, environment, invocation);
@@ -31,7 +33,7 @@ export const streamsWatch: Run<'streams watch'> = (options, environment, invocat
       if (only !== undefined && mode === 'history') return watch({ project: ['status', 'statusMessage'] });
       const all = asStreamChanges(watch());
       const { schema } = all.info;
-      return only === undefined ? all : all.pipePages<Change<EvmStream>>(statusChanges(), { version: only, schema });
+      return only === undefined ? all : all.pipePages(statusChanges<StreamEvent>(), { version: only, schema });
     },
   });
 

@@ -63,6 +63,8 @@ export const shares = kind('shares', parseShares);
 export const port = kind<number | true>('port', parsePort, { isValueOptional: true });
 export const listenAddress = kind('address', parseListenAddress);
 export const addresses = kind('address', collect, { isVariadic: true });
+/** Repeatable. */
+export const texts = (placeholder: string) => kind(placeholder, collect);
 export const parameters = kind('name=value', collect, { isForOneRun: true });
 /** Repeatable; each value is a list. */
 export const lists = kind('list', collectLists);

@@ -26,6 +26,7 @@ import {
   size,
   span,
   text,
+  texts,
   timeOrForever,
   url,
   type ValueOf,
@@ -321,6 +322,9 @@ export const groups = {
     maxFailures: count('stop after more consecutive failed polls than this (default: never)'),
     ignore: list('fields', 'do not report a row of which only these fields have changed: a,b', oneRun),
     acceptRemovals: flag('report removals at once, even if the listing shrank suspiciously', oneRun),
+    rule: texts('rule')(
+      "report rows for which something holds for too long, and again when it no longer does: 'dying: status=error for 20h again 1h deadline 24h'",
+    ),
     health: listenAddress(
       'PORT or HOST:PORT: answer health checks: 200 while polls succeed and the target takes their changes, else 503 (default host: 127.0.0.1)',
       oneRun,

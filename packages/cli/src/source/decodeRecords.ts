@@ -1,4 +1,4 @@
-import type { Change, Json, Source } from '@sluice/core';
+import type { Change, Due, Json, Source } from '@sluice/core';
 import type { PageSource } from '@sluice/core/kit';
 import type { EvmStream } from '@sluice/streams';
 
@@ -10,13 +10,17 @@ export function asRecords(source: PageSource<unknown>): PageSource<Rows> {
 }
 
 /** The same for changes. */
-export function asRecordChanges(source: PageSource<Change<unknown>>): PageSource<Change<Rows>> {
-  return source as PageSource<Change<Rows>>;
+export function asRecordChanges(
+  source: PageSource<Change<unknown> | Due<unknown>>,
+): PageSource<Change<Rows> | Due<Rows>> {
+  return source as PageSource<Change<Rows> | Due<Rows>>;
 }
 
 /** The changes of `streams.list`. */
-export function asStreamChanges(source: Source<Change<unknown>>): Source<Change<EvmStream>> {
-  return source as Source<Change<EvmStream>>;
+export function asStreamChanges(
+  source: Source<Change<unknown> | Due<unknown>>,
+): Source<Change<EvmStream> | Due<EvmStream>> {
+  return source as Source<Change<EvmStream> | Due<EvmStream>>;
 }
 
 /** Values as they are after they were stored as JSON. */

@@ -1,5 +1,5 @@
 import { basename, resolve } from 'node:path';
-import type { Change } from '@sluice/core';
+import type { Change, Due } from '@sluice/core';
 import type { History, SqliteMirrorOptions, SqliteOptions, TableRows } from '@sluice/tables/sqlite';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
@@ -100,7 +100,7 @@ export function mirrorTarget<T extends object>(
   named: TableName,
   options: GroupOptions<'changeTarget'> & ConnectionOptions,
   environment: Environment,
-): Target<Change<T>> {
+): Target<Change<T> | Due<T>> {
   const { keyColumns: key, ...others } = pickFor(mirrorOptions, options);
   const given = { ...others, key, ...connectionFor(options) };
   const open = async () => (await openTable(named, environment)).mirror<T>(given);

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Change } from '@sluice/core';
+import type { Change, Due } from '@sluice/core';
 import { streamSink } from '@sluice/core/node';
 import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
 import type { Config } from '../config/config.js';
@@ -24,7 +24,7 @@ function fileOrStdout<T extends object>(
   options: ChangeTargetOptions,
   view: RowView<T>,
   { stdout, folder }: Environment,
-): Target<Change<T>> {
+): Target<Change<T> | Due<T>> {
   const { to, ifExists, columns } = options;
   if (columns)
     throw new UsageError('--columns goes with a table, e.g. --to FILE.sqlite#TABLE: a change has its rows as a whole.');
@@ -33,11 +33,11 @@ function fileOrStdout<T extends object>(
     if (ifExists !== undefined) throw new UsageError('--if-exists needs a file: give --to FILE.');
     refuseClosed(stdout);
     const { format = 'text' } = options;
-    const rows = format === 'text' ? changeText(view, lineOptions(stdout)) : jsonlFormat<Change<T>>();
+    const rows = format === 'text' ? changeText(view, lineOptions(stdout)) : jsonlFormat<Change<T> | Due<T>>();
     return stdoutTarget(format, streamSink(rows, stdout.stream));
   }
   checkFile(file, options.format);
-  return fileTarget(file, 'jsonl', jsonl<Change<T>>({ path: resolve(folder, file), ifExists }));
+  return fileTarget(file, 'jsonl', jsonl<Change<T> | Due<T>>({ path: resolve(folder, file), ifExists }));
 }
 
 /** Of a terminal its width, which may change; elsewhere lines have any length. */
@@ -68,10 +68,10 @@ export function resolveChangeTarget<T extends object>(
   view: RowView<T>,
   environment: Environment,
   config: Config,
-): Promise<Target<Change<T>>> {
+): Promise<Target<Change<T> | Due<T>>> {
   // By default, a watch retries its target forever, like its API.
   const withDefaults = { retryFor: Infinity, ...options };
-  return resolveTarget<Change<T>>(
+  return resolveTarget<Change<T> | Due<T>>(
     withDefaults,
     environment,
     config,

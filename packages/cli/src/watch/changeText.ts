@@ -1,13 +1,14 @@
-import type { Change } from '@sluice/core';
+import type { Change, Due } from '@sluice/core';
 import type { RowFormat } from '@sluice/core/kit';
 import type { Colors } from '../terminal/colors.js';
 import { formatCount, formatTime } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { displayWidth, type Phrase, phrasesAsLine } from '../terminal/width.js';
-import type { RowView } from './rowView.js';
+import { dueDetails, dueLead } from './dueText.js';
+import { type RowView, valueAt } from './rowView.js';
 
 /** Changes as lines for people. A page has changes of one poll, at most some thousand. */
-export function changeText<T extends object>(view: RowView<T>, options: LineOptions): RowFormat<Change<T>> {
+export function changeText<T extends object>(view: RowView<T>, options: LineOptions): RowFormat<Change<T> | Due<T>> {
   return {
     name: 'text',
     identity: { format: 'text' },
@@ -41,7 +42,7 @@ const usualGap = 2;
  * @example '2026-03-01 14:05:09  bridge-swap-2             active -> error  The webhook answered 503'
  */
 export function changeLines<T extends object>(
-  changes: readonly Change<T>[],
+  changes: readonly (Change<T> | Due<T>)[],
   view: RowView<T>,
   options: LineOptions,
   start = new RowsAtStart(view, options),
@@ -69,7 +70,7 @@ export class RowsAtStart<T extends object> {
   }
 
   /** Counts those of some changes, and returns the others. */
-  take(changes: readonly Change<T>[]): readonly Change<T>[] {
+  take(changes: readonly (Change<T> | Due<T>)[]): readonly (Change<T> | Due<T>)[] {
     return changes.filter((change) => {
       if (change.type !== 'initial') return true;
       this.#first ??= change;
@@ -91,7 +92,7 @@ export class RowsAtStart<T extends object> {
   }
 }
 
-function timeOf({ observedAt }: Change<unknown>, { dim }: Colors): Phrase {
+function timeOf({ observedAt }: Pick<Change<unknown>, 'observedAt'>, { dim }: Colors): Phrase {
   return { text: formatTime(new Date(observedAt)), paint: dim };
 }
 
@@ -122,12 +123,16 @@ function fitPhrases([time, name, ...rest]: readonly Phrase[], columns: number): 
 const clockTime = 8;
 
 function changePhrases<T extends object>(
-  change: Change<T>,
+  change: Change<T> | Due<T>,
   { name, details, changeDetails }: RowView<T>,
-  { bold, dim, green, red }: Colors,
+  colors: Colors,
 ): Phrase[] {
+  const { bold, dim, green, red } = colors;
   const named = (row: T): Phrase => ({ text: name(row), paint: bold });
   switch (change.type) {
+    case 'due':
+    case 'resolved':
+      return [named(change.row), dueLead(change, colors), ...dueDetails(change, colors), ...details(change.row)];
     case 'initial':
     case 'added':
       return [named(change.after), { text: 'added', paint: green, isKept: true }, ...details(change.after)];
@@ -160,16 +165,6 @@ function fieldPhrases(before: object, after: object, fields: readonly string[]):
     const values = [before, after].map((row) => shortValue(valueAt(row, field)));
     return { text: values.includes(undefined) ? field : `${field} ${values.join(' -> ')}` };
   });
-}
-
-function valueAt(row: object, path: string): unknown {
-  return path
-    .split('.')
-    .reduce<unknown>(
-      (value, name) =>
-        typeof value === 'object' && value !== null ? new Map(Object.entries(value)).get(name) : undefined,
-      row,
-    );
 }
 
 function shortValue(value: unknown): string | undefined {

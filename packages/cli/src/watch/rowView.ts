@@ -172,3 +172,14 @@ export function fieldColumns(fields: readonly string[]): readonly Column<EvmStre
     cell: (stream) => fieldText(stream[field]),
   }));
 }
+
+/** The value at a path of a row, e.g. `stats.seen`. */
+export function valueAt(row: object, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (value, name) =>
+        typeof value === 'object' && value !== null ? new Map(Object.entries(value)).get(name) : undefined,
+      row,
+    );
+}

@@ -2,6 +2,7 @@ import {
   type Change,
   type Client,
   type Clock,
+  type Due,
   type ExportOptions,
   type ExportProgress,
   type ExportReport,
@@ -33,6 +34,7 @@ import { formatCount, formatDuration, formatTime } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { resolveChangeTarget } from './changeTarget.js';
 import { answerHealthChecks, judgeWatch } from './healthChecks.js';
+import { dueLine } from './dueText.js';
 import { errorText, healthLines, pendingLine } from './healthLines.js';
 import { watchInterruption } from './interruptedWatch.js';
 import { showPast } from './pastRows.js';
@@ -46,11 +48,11 @@ type WatchCommandOptions = GroupOptions<
   OptionsOf<'pageSize'>;
 
 /** Options of the library, whatever the rows. */
-type Watching = Omit<WatchOptions<object>, 'key' | 'project' | 'equals'>;
+type Watching = Omit<WatchOptions<unknown>, 'key' | 'project' | 'equals'>;
 
 /** What to watch. */
 export interface WatchedRows extends Pick<ExportedRows, 'add' | 'wallets'> {
-  readonly source: (client: Client, watching: Watching) => PageSource<Change<Row>>;
+  readonly source: (client: Client, watching: Watching) => PageSource<Change<Row> | Due<Row>>;
   readonly view: RowView<Row>;
 }
 
@@ -59,7 +61,7 @@ type Row = Record<string, unknown>;
 interface OpenWatch {
   readonly client: Client;
   readonly notices: Observable<Notice>;
-  readonly target: Target<Change<Row>>;
+  readonly target: Target<Change<Row> | Due<Row>>;
   readonly state: StatePlace | undefined;
   readonly madeWith: ExportOptions['madeWith'];
 }
@@ -223,6 +225,15 @@ async function watchChanges(
       if (pending !== undefined) stderr.print(`sluice: ${pending}\n`);
       last = health;
     });
+    // What is due must not be missed, wherever the changes go.
+    const isOnStdout = kind === 'stdout';
+    const warning = client.eventsOf('due').subscribe(({ key, name = key, rule, kind: found, observedAt, earliest, latest, actBefore }) => {
+      if (isOnStdout || found === 'known') return;
+      const times = { earliest, latest, actBefore };
+      const line = dueLine({ name, rule, type: found, ...times }, stderr.colors);
+      reporter.report('due', { rule, key, name, kind: found, observedAt, ...times }, [timed(line)]);
+      if (mode === 'silent') stderr.print(`sluice: ${visibleText(redact(line, secrets))}\n`);
+    });
     const following = client.eventsOf('request', 'page', 'commit', 'delivery').subscribe((event) => {
       if (event.type === 'delivery') waiting = event.waiting;
       // Also while it is closing.
@@ -267,6 +278,7 @@ async function watchChanges(
       if (owed !== undefined) throw owed;
     } finally {
       following.unsubscribe();
+      warning.unsubscribe();
       checks?.close();
       endWaits();
       // A running poll may finish after the watch was stopped.

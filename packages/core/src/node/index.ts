@@ -19,6 +19,7 @@ export { locksEndWithProcess } from './claims.js';
 
 // Limits
 export { budgets, type BudgetPlaceOptions } from './budgets.js';
+export { machineBootClock } from './bootClock.js';
 
 // The disk
 export {

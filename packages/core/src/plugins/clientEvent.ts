@@ -76,6 +76,7 @@ const names: Readonly<Record<HookName, true>> = {
   page: true,
   commit: true,
   change: true,
+  due: true,
   sink: true,
   delivery: true,
   outage: true,

@@ -31,6 +31,16 @@ const fieldsOf: Readonly<Record<SourceEvent['type'], Readonly<Record<string, Che
     after: isTextOrNull,
     observedAt: isText,
   },
+  due: {
+    source: isText,
+    key: isText,
+    rule: isText,
+    kind: /* @__PURE__ */ isOneOf('due', 'resolved', 'known'),
+    earliest: isTextOrNull,
+    latest: isText,
+    actBefore: isTextOrNull,
+    observedAt: isText,
+  },
   sink: {
     source: isText,
     sink: isText,
@@ -71,7 +81,7 @@ export function decodeSourceEvent(value: unknown): SourceEvent | undefined {
     }
     if (type === 'page' && isCount(given['total'])) event['total'] = given['total'];
     if (type === 'page' && given['endsPartition'] === true) event['endsPartition'] = true;
-    if (type === 'change' && isText(given['name'])) event['name'] = given['name'];
+    if ((type === 'change' || type === 'due') && isText(given['name'])) event['name'] = given['name'];
     return event as unknown as SourceEvent;
   } catch {
     return undefined;

@@ -46,6 +46,19 @@ export const sampleEvents: { readonly [Name in HookName]: readonly Extract<Clien
       observedAt: '2026-01-02T03:04:05.000Z',
     },
   ],
+  due: [
+    {
+      type: 'due',
+      source: 'testing.rows.changes',
+      key: 'a',
+      rule: 'dying',
+      kind: 'due',
+      earliest: '2026-01-01T06:00:00.000Z',
+      latest: '2026-01-01T07:04:05.000Z',
+      actBefore: '2026-01-02T06:00:00.000Z',
+      observedAt: '2026-01-02T03:04:05.000Z',
+    },
+  ],
   sink: [
     { type: 'sink', source: 'testing.rows', sink: 'csv', call: 'write' },
     { type: 'sink', source: 'testing.rows', sink: 'csv', call: 'write', took: 2.5 },

@@ -53,6 +53,28 @@ export interface ChangeEvent {
   readonly observedAt: string;
 }
 
+/** A rule of a watch has held for a row for so long that it is due, or no longer does; or it is due already. */
+export interface DueEvent {
+  readonly type: 'due';
+  /** The watch's name, e.g. `streams.list.changes`. */
+  readonly source: string;
+  /** The key of the row. */
+  readonly key: string;
+  /** The name of the row for people, by the source's `nameOf`; absent without one. */
+  readonly name?: string;
+  /** The rule's name. */
+  readonly rule: string;
+  /** `known`: it was due when the watch resumed, and is not resolved. */
+  readonly kind: 'due' | 'resolved' | 'known';
+  /** When the rule began to hold: ISO 8601, UTC. `earliest` is `null` if it held when the watch looked first. */
+  readonly earliest: string | null;
+  readonly latest: string;
+  /** Until when one can act, for a rule with a `deadline`. `null` if that is unknown, or it has none. */
+  readonly actBefore: string | null;
+  /** When the poll that found it ended, by our clock: ISO 8601, UTC. For a known one: when the watch resumed. */
+  readonly observedAt: string;
+}
+
 /** A sink was called, or has returned: in between it works, or waits for its target. */
 export interface SinkEvent {
   readonly type: 'sink';
@@ -118,6 +140,7 @@ export type SourceEvent =
   | PageEvent
   | CommitEvent
   | ChangeEvent
+  | DueEvent
   | SinkEvent
   | DeliveryEvent
   | OutageEvent

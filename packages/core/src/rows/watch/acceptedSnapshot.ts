@@ -63,7 +63,11 @@ export function toChanges<T>(
 }
 
 /** The changes of a delta, then what its rules have found, between two of their numbers. */
-export function toEvents<T>(delta: Delta<T>, history: string, { from = 0, to = Infinity } = {}): (Change<T> | Due<T>)[] {
+export function toEvents<T>(
+  delta: Delta<T>,
+  history: string,
+  { from = 0, to = Infinity } = {},
+): (Change<T> | Due<T>)[] {
   const { generation, scope = '', observedAt, differences, due = [] } = delta;
   const first = Math.max(0, from - differences.length);
   const found = due.slice(first, Math.max(0, to - differences.length)).map((each, index): Due<T> => {
@@ -78,7 +82,11 @@ function oldId(named: readonly (string | number)[]): string {
 }
 
 /** The scope for the ids of records that an operator makes of a delta's changes. */
-export function scopeOf({ generation, scope }: Pick<Delta<unknown>, 'generation' | 'scope'>, history: string, from: number): string {
+export function scopeOf(
+  { generation, scope }: Pick<Delta<unknown>, 'generation' | 'scope'>,
+  history: string,
+  from: number,
+): string {
   return `${scope ?? `${history}-${generation}`}/${from}`;
 }
 

@@ -1,12 +1,18 @@
 import type { RowSchema } from '../source/definition.js';
 import type { SourceInfo } from '../source/sourceInfo.js';
-import { notify, type ChangeEvent } from '../source/sourceEvent.js';
-import type { Delta } from './acceptedSnapshot.js';
+import { notify, type ChangeEvent, type DueEvent, type SourceEvent } from '../source/sourceEvent.js';
+import type { AcceptedSnapshot, Delta } from './acceptedSnapshot.js';
+import type { Due } from './due.js';
+import { timesOf } from './judgeRules.js';
+import type { Rule } from './rule.js';
 
 /** Reports the changes of a watch to the observers of its client. */
 export interface ChangeEvents<T> {
-  /** Reports the rows that the watch resumes with. They contain `staged`, which will be emitted again. `now` in ms. */
-  known(rows: Iterable<readonly [key: string, row: T]>, staged: readonly Delta<T>[], now: number): void;
+  /**
+   * Reports what the watch resumes with: its rows, and which of them are due. They contain `staged`, which will be
+   * emitted again. `now` in ms.
+   */
+  known(snapshot: Pick<AcceptedSnapshot<T>, 'rows' | 'rules'>, staged: readonly Delta<T>[], now: number): void;
   changed(delta: Delta<T>): void;
 }
 
@@ -14,18 +20,33 @@ export interface ChangeEvents<T> {
 export function changeEvents<T>(
   { name: source, endpoint }: Pick<SourceInfo<never>, 'name' | 'endpoint'>,
   schema: RowSchema<T> | undefined,
+  rules: Readonly<Record<string, Rule<T>>> = {},
 ): ChangeEvents<T> {
-  const isHooked = (): boolean => endpoint?.observe !== undefined && (endpoint.isObserved?.('change') ?? true);
+  const isHooked = (type: SourceEvent['type']): boolean =>
+    endpoint?.observe !== undefined && (endpoint.isObserved?.(type) ?? true);
   const report = (event: Pick<ChangeEvent, 'key' | 'name' | 'kind' | 'before' | 'after' | 'observedAt'>): void =>
     notify(endpoint, { type: 'change', source, ...event });
   const naming = (row: T | null): Pick<ChangeEvent, 'name'> => {
     const name = textOf(() => row && schema?.nameOf?.(row))?.trim() ?? '';
     return name === '' ? {} : { name };
   };
+  const reportDue = (
+    { key, row, rule, began, actBefore = null }: Pick<Due<T>, 'key' | 'row' | 'rule' | 'began' | 'actBefore'>,
+    kind: DueEvent['kind'],
+    observedAt: string,
+  ): void =>
+    notify(endpoint, { type: 'due', source, key, ...naming(row), rule, kind, ...began, actBefore, observedAt });
   return {
-    known(rows, staged, now) {
-      if (!isHooked()) return;
+    known({ rows, rules: book }, staged, now) {
       const observedAt = new Date(now).toISOString();
+      if (isHooked('due'))
+        for (const [rule, entries] of book?.held ?? [])
+          for (const [key, entry] of entries) {
+            const row = rows.get(key);
+            if (entry.times === 0 || row === undefined || !book) continue;
+            reportDue({ key, row, rule, ...timesOf(entry, rules[rule], book.time) }, 'known', observedAt);
+          }
+      if (!isHooked('change')) return;
       const before = collectRowsBefore(staged);
       const tellKnown = (key: string, row: T): void => {
         const status = statusOf(schema, row);
@@ -34,8 +55,9 @@ export function changeEvents<T>(
       for (const [key, row] of rows) if (!before.has(key)) tellKnown(key, row);
       for (const [key, row] of before) if (row !== null) tellKnown(key, row);
     },
-    changed({ differences, observedAt }) {
-      if (!isHooked()) return;
+    changed({ differences, due = [], observedAt }) {
+      if (due.length > 0 && isHooked('due')) for (const each of due) reportDue(each, each.type, observedAt);
+      if (!isHooked('change')) return;
       for (const { key, type, before, after } of differences)
         report({
           key,

@@ -1,26 +1,26 @@
 import { ConfigError } from '../../errors.js';
-import type { Timeline } from '../../timeline.js';
+import { dateOf, type Timeline } from '../../timeline.js';
 import { inWords } from '../../values.js';
-import type { DueFound } from './due.js';
+import type { Due, DueFound } from './due.js';
 import type { Rule, Rules } from './rule.js';
 import type { Held, RuleBook, RuleChanges } from './ruleBook.js';
 
 /** Collects the rows of a walk for which rules hold. */
 export class RuleWalk<T> {
-  readonly #rules: Rules<T>;
+  readonly #rules: readonly (readonly [name: string, rule: Rule<T>])[];
   readonly #book: RuleBook | undefined;
   readonly #holding = new Map<string, Map<string, T>>();
   /** Rows for which a rule has held before, and does not any more. */
   readonly #ended = new Map<string, Map<string, T>>();
 
   constructor(rules: Rules<T>, book: RuleBook | undefined) {
-    this.#rules = rules;
+    this.#rules = Object.entries(rules);
     this.#book = book;
   }
 
   /** If a walk lists a key repeatedly, the last row counts. */
   add(key: string, row: T): void {
-    for (const [name, rule] of Object.entries(this.#rules)) {
+    for (const [name, rule] of this.#rules) {
       const isHeld = rule.when(row);
       this.#holding.get(name)?.delete(key);
       if (isHeld) setIn(this.#holding, name, key, row);
@@ -80,26 +80,17 @@ export function judgeRules<T>(
   const lastListed = (key: string): number | undefined => book?.unlisted.get(key) ?? lastWalk;
   const versions = Object.fromEntries(Object.entries(rules).map(([name, { version = '' }]) => [name, version]));
   const isKnown = (rule: string): boolean => book !== undefined && book.versions[rule] === versions[rule];
-  const dateOf = (at: number): string => new Date(time.wall - (now - at)).toISOString();
   const held: [string, string, Held | null][] = [];
   const resolved: DueFound<T>[] = [];
   const due: DueFound<T>[] = [];
 
   const eventOf = (rule: string, key: string, row: T, entry: Held) => {
-    const { deadline } = rules[rule] ?? {};
-    const { earliest } = entry;
-    return {
-      rule,
-      key,
-      row,
-      began: { earliest: earliest === null ? null : dateOf(earliest), latest: dateOf(entry.latest) },
-      times: entry.times,
-      ...(deadline !== undefined && { actBefore: earliest === null ? null : dateOf(earliest + deadline) }),
-    };
+    return { rule, key, row, times: entry.times, ...timesOf(entry, rules[rule], time) };
   };
   const resolve = (rule: string, key: string, entry: Held, why: NonNullable<DueFound<T>['why']>): void => {
     const row = walk.ended(rule, key) ?? rowOf(key);
-    if (entry.times > 0 && row !== undefined) resolved.push({ type: 'resolved', ...eventOf(rule, key, row, entry), why });
+    if (entry.times > 0 && row !== undefined)
+      resolved.push({ type: 'resolved', ...eventOf(rule, key, row, entry), why });
   };
 
   for (const [rule, entries] of book?.held ?? [])
@@ -143,6 +134,19 @@ export function judgeRules<T>(
   for (const key of gone)
     if (!removed.has(key) && lastWalk !== undefined && !book?.unlisted.has(key)) unlisted.push([key, lastWalk]);
   return { changes: { time, versions, held, unlisted }, due: [...resolved, ...due] };
+}
+
+/** When it began, and until when one can act. */
+export function timesOf(
+  { earliest, latest }: Held,
+  { deadline }: Partial<Rule<never>> = {},
+  time: Timeline,
+): Pick<Due<never>, 'began' | 'actBefore'> {
+  const dateOrNull = (after: number): string | null => (earliest === null ? null : dateOf(time, earliest + after));
+  return {
+    began: { earliest: dateOrNull(0), latest: dateOf(time, latest) },
+    ...(deadline !== undefined && { actBefore: dateOrNull(deadline) }),
+  };
 }
 
 function isDueNow({ first, earliest, times, dueAt }: Held, rule: Rule<never>, now: number): boolean {

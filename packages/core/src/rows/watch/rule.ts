@@ -24,8 +24,16 @@ export type Rules<T> = Readonly<Record<string, Rule<T>>>;
 export function checkRules(rules: Rules<never>): void {
   for (const [name, rule] of Object.entries(rules)) {
     const of = `The rule ${JSON.stringify(name)}`;
-    if (name.trim() === '') throw new ConfigError('A rule has no name. Name it by what is wrong, e.g. dying.', { option: 'rules' });
-    checkOptions(of, rule, { when: 'a function', for: true, again: true, deadline: true, since: 'a function?', version: 'text?' });
+    if (name.trim() === '')
+      throw new ConfigError('A rule has no name. Name it by what is wrong, e.g. dying.', { option: 'rules' });
+    checkOptions(of, rule, {
+      when: 'a function',
+      for: true,
+      again: true,
+      deadline: true,
+      since: 'a function?',
+      version: 'text?',
+    });
     const { again = 1, deadline = 1 } = rule;
     checkNumbers(of, { for: rule.for }, (ms) => ms >= 0 && ms < Infinity, 'of at least 0');
     checkNumbers(of, { again, deadline }, (ms) => ms > 0, 'above 0');

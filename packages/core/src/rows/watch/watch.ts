@@ -161,7 +161,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     retryFor: retry.for ?? Infinity,
     stillSo: rules && { rules, boot: boot ?? processClock(clock) },
     fields: fieldsBetween(options, schema?.columns),
-    events: changeEvents(watched, schema),
+    events: changeEvents(watched, schema, rules),
     removals: { confirmations, holdAbove, holdWalks: Math.max(3, confirmations), holdFor: 2 * every, acceptRemovals },
     identity: {
       watch: hashOf([info.name, info.rowsIdentity ?? info.identity]),

@@ -24,6 +24,7 @@ import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judgeRules, RuleWalk } from './judgeRules.js';
 import { judgeRemovals, type RemovalRules } from './removals.js';
 import type { Rules } from './rule.js';
+import type { RuleBook } from './ruleBook.js';
 import { FirstWalk, WalkComparison, type Findings } from './walkComparison.js';
 import { WatchLog, type WatchIdentity } from './watchLog.js';
 
@@ -155,7 +156,7 @@ export class WatchRun<T> {
     await log.commit(this.#start.startAt?.generation);
     const staged = [...log.uncommitted];
     // Without a commit, the first delta has all rows.
-    if (log.committed > 0) events.known(log.snapshot.rows, staged, clock.now());
+    if (log.committed > 0) events.known(log.snapshot, staged, clock.now());
     await log.commit();
     let from = this.#start.startAt?.changes ?? 0;
     // `shift` frees each delta, because a first snapshot has all rows.
@@ -205,7 +206,7 @@ export class WatchRun<T> {
     const { generation, rows, missing: missingBefore } = log.snapshot;
     const { clock, removals, stillSo } = this.#settings;
     const began = clock.monotonic();
-    const ruled = stillSo && new RuleWalk(stillSo.rules, log.snapshot.rules);
+    const ruled = stillSo && beginRules(stillSo.rules, log.snapshot.rules);
     let walk: FirstRows<T> | ComparedWalk<T>;
     try {
       const keyBefore = await log.currentKey();
@@ -261,7 +262,6 @@ export class WatchRun<T> {
     const book = log.snapshot.rules;
     if (!stillSo || !walk) return undefined;
     const { rules, boot } = stillSo;
-    if (Object.keys(rules).length === 0 && Object.keys(book?.versions ?? {}).length === 0) return undefined;
     const machine = { id: await boot.id(), uptime: boot.now(), wall: clock.now() };
     const { changes, due } = judgeRules(rules, book, {
       time: continueTimeline(book?.time, machine),
@@ -294,11 +294,7 @@ export class WatchRun<T> {
     return { rows, lacking, repeated, isIncomplete, isShort };
   }
 
-  async #compare(
-    rows: SnapshotRows<T>,
-    signal: AbortSignal,
-    ruled: RuleWalk<T> | undefined,
-  ): Promise<ComparedWalk<T>> {
+  async #compare(rows: SnapshotRows<T>, signal: AbortSignal, ruled: RuleWalk<T> | undefined): Promise<ComparedWalk<T>> {
     const walk = await this.#walk(signal, () => new WalkComparison(rows, this.#settings.fields), ruled);
     // Before staging: a row that cannot be stored fails only this poll, and the watch continues.
     for (const { key, after } of [...walk.changed, ...walk.added]) checkStorable(key, after);
@@ -432,6 +428,12 @@ function unconfirmedChanges<T>(log: WatchLog<T>, delta: Delta<T>, later: readonl
     return [{ type: 'removed', key, before: row, after: null, fields: [] }];
   });
   return toChanges({ ...delta, scope: `${scopeOf(delta, log.history, 0)}-missing`, differences }, log.history);
+}
+
+/** `undefined` where no rule is left, nor was one. */
+function beginRules<T>(rules: Rules<T>, book: RuleBook | undefined): RuleWalk<T> | undefined {
+  const names = [...Object.keys(rules), ...Object.keys(book?.versions ?? {})];
+  return names.length === 0 ? undefined : new RuleWalk(rules, book);
 }
 
 /** The key of a row that was restored from JSON; `undefined` if the function throws. */
