@@ -55,6 +55,7 @@ const packages: Readonly<Record<string, object>> = {
 const withoutOptions: Readonly<Record<string, string>> = {
   ...reason('takes a value, not options', [
     'locksEndWithProcess',
+    'machineBootClock',
     'isTransient',
     'statusHue',
     'statusTone',

@@ -85,9 +85,9 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick
  *   .subscribe(({ type, key, fields }) => console.log(type, key, fields));
  *
  * @example
- * const dying = { when: ({ status }) => status === 'error', for: 20 * hour, again: hour, deadline: 24 * hour };
- * watch(client.streams.list(), { every: 30_000, state: fileState('watch'), rules: { dying } })
- *   .subscribe((event) => { if (event.type === 'due') console.log(event.rule, event.key, event.actBefore); });
+ * const rules = { dying: streamRules.dying() };
+ * watch(client.streams.list(), { every: 30_000, state: fileState('watch'), rules })
+ *   .subscribe((event) => console.log(event.type === 'due' ? `${event.rule}: ${event.key}` : event.type));
  *
  * @throws ConfigError if an option is invalid, or rows have no key. Later: the first poll's error, unless it is
  * temporary (see {@link isTransient}), e.g. a refused request, an untrusted certificate, a row without a key;
