@@ -122,7 +122,10 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
   test('U1 shows the board of a watch, which can be filtered, and its command', async () => {
     await using sandbox = await startSandbox({ streams: 42, statusEvery: 100 });
     const { url, child, exited } = runCommand(
-      ['streams', 'watch', '--only', 'status', '--every', '250ms', '--rate', '50/s', '--dashboard'],
+      [
+        ...['streams', 'watch', '--only', 'status', '--every', '250ms', '--rate', '50/s', '--dashboard'],
+        ...['--rule', 'failing: status=error for 0 deadline 24h'],
+      ],
       {
         SLUICE_API_KEY: sandbox.apiKey,
         SLUICE_STREAMS_URL: sandbox.streamsUrl,
@@ -131,6 +134,8 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     const page = await look(await url);
     await page.locator('.changes li', { hasText: '→' }).nth(3).waitFor();
     await page.locator('.command code', { hasText: 'streams watch --only status --every 250ms --rate 50/s' }).waitFor();
+    await page.locator('.due li').first().waitFor();
+    expect(await page.locator('.due li').first().innerText()).toMatch(/failing[^]*began [^]*/);
     expect(await page.locator('.command code').innerText()).not.toContain('--dashboard');
     await review(page, 'watch');
     await page.locator('.card', { hasText: 'error' }).click();

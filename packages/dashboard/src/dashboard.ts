@@ -129,7 +129,7 @@ function pageFolder(): string {
 
 const hookNames: readonly HookName[] = [
   ...(['request', 'attempt', 'response', 'retry', 'paused', 'settled', 'limiter', 'page'] as const),
-  ...(['commit', 'change', 'sink', 'delivery', 'outage', 'error', 'warning', 'info', 'plugin-fault'] as const),
+  ...(['commit', 'change', 'due', 'sink', 'delivery', 'outage', 'error', 'warning', 'info', 'plugin-fault'] as const),
 ];
 
 function createHooks(hook: (event: ClientEvent) => void): Hooks {

@@ -149,6 +149,10 @@ export class RunState {
         if (event.kind === 'known' || event.kind === 'initial') break;
         this.#series.bucket(now).changes += 1;
         break;
+      case 'due':
+        this.#board ??= new Board(now);
+        this.#board.due.fold(event);
+        break;
       case 'error':
         if (event.of !== 'request')
           this.#outcome = { outcome: 'failed', message: shorten(event.error.message, maxText) };

@@ -110,6 +110,18 @@ export type RowView = readonly [
   ...strip: readonly (readonly [at: number, status: number])[],
 ];
 
+/** A row for which a rule of the watch is due. Times in ms since 1970. */
+export interface DueView {
+  readonly name: string;
+  /** Empty if that is the name. */
+  readonly key: string;
+  readonly rule: string;
+  /** When it began, at the earliest; or earlier still. */
+  readonly since: number;
+  readonly isEarlier: boolean;
+  readonly actBefore: number | null;
+}
+
 export interface BoardView {
   /** Ms since 1970. */
   readonly since: number;
@@ -120,6 +132,9 @@ export interface BoardView {
   /** Changes by kind, in the order of `changeKinds`. Rows that were there at the start are `initial` or `known`. */
   readonly kinds: readonly number[];
   readonly total: number;
+  /** Rows that are due, the most urgent first, and how many there are. */
+  readonly due: readonly DueView[];
+  readonly dueTotal: number;
   /** Times in which nothing was known, in seconds since `since`; the last one may go on. */
   readonly gaps: readonly (readonly [from: number, to: number | null])[];
   /** Rows whose status is an error, then those that changed last. */

@@ -1,5 +1,6 @@
 import { statusTone } from '@sluice/core/health';
 import type { ChangeEvent } from '@sluice/core/kit';
+import { DueRows } from './dueRows.js';
 import { fit, shorten } from './fit.js';
 import type { Gap } from './series.js';
 import { changeKinds, type BoardView, type ChangeView, type PastRow, type RowView } from './snapshot.js';
@@ -35,6 +36,7 @@ export class Board {
   #total = 0;
   /** The one that changed last comes last. */
   readonly #rows = new Map<string, Row>();
+  readonly due = new DueRows();
   /** The newest comes last. */
   readonly #changes: ChangeView[] = [];
 
@@ -71,7 +73,7 @@ export class Board {
   /**
    * All but the changes.
    *
-   * @param maxBytes of JSON for the rows
+   * @param maxBytes of JSON for the rows, and for those that are due a quarter of it
    * @param gaps times in which nothing was known
    */
   view(maxBytes: number, gaps: readonly Gap[]): BoardView {
@@ -83,6 +85,8 @@ export class Board {
       counts: [...this.#counts, this.#without],
       kinds: [...this.#kinds],
       total: this.#total,
+      due: this.due.view(maxBytes / 4),
+      dueTotal: this.due.size,
       gaps: gaps.map(({ from, to }) => [this.#secondsAt(from), to === undefined ? null : this.#secondsAt(to)] as const),
       rows: fit(
         rows.map(({ name, key, strip }): RowView => [name, key, ...strip]),

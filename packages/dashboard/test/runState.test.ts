@@ -222,6 +222,8 @@ describe('the state of a run', () => {
         const now = start + 1_000 * nth;
         const after = `${nth % 40} ${long.slice(0, 40)}`;
         state.fold({ type: 'change', source: 'a', key, kind: 'added', before: null, after, observedAt }, now);
+        const rule = { rule: long, kind: 'due', earliest: null, latest: observedAt, actBefore: null } as const;
+        state.fold({ type: 'due', source: 'a', key, ...rule, observedAt }, now);
         state.fold({ ...retry, reason: `${nth} ${long}` }, now);
         state.fold({ type: 'warning', message: long, plugin: long }, now);
         state.fold({ ...response(nth), route: long } as ClientEvent, now);
@@ -292,6 +294,43 @@ describe('the board of a watch', () => {
     // The rows of the start are no changes.
     expect(board?.changes.map(([, name, kind]) => `${kind} ${name}`)).toEqual(['3 b', '2 Row a', '1 c']);
     expect(totals.changes).toBe(3);
+  });
+
+  test('U1 has what is due on top, the most urgent first, until it is resolved', () => {
+    const hour = 3_600_000;
+    const found = (key: string, kind: 'due' | 'resolved' | 'known', actBefore: number | null, rule = 'dying'): Step => [
+      0,
+      {
+        type: 'due',
+        source: 'a',
+        key,
+        ...(key === 'a' && { name: 'Row a' }),
+        rule,
+        kind,
+        earliest: key === 'b' ? null : new Date(start - 20 * hour).toISOString(),
+        latest: new Date(start - 19 * hour).toISOString(),
+        actBefore: actBefore === null ? null : new Date(start + actBefore).toISOString(),
+        observedAt: new Date(start).toISOString(),
+      },
+    ];
+    const steps = [
+      found('a', 'due', 4 * hour),
+      found('b', 'known', null),
+      found('c', 'due', hour),
+      found('a', 'due', 4 * hour, 'other'),
+      found('d', 'due', hour),
+      found('c', 'due', hour),
+      found('d', 'resolved', hour),
+      found('a', 'resolved', null, 'other'),
+    ];
+    const { board } = at(10_000, steps, 'watch');
+    expect(board?.dueTotal).toBe(3);
+    expect(board?.due.map(({ name, key, rule, isEarlier }) => [name, key, rule, isEarlier])).toEqual([
+      ['b', '', 'dying', true],
+      ['c', '', 'dying', false],
+      ['Row a', 'a', 'dying', false],
+    ]);
+    expect(board?.due[2]).toMatchObject({ since: start - 20 * hour, actBefore: start + 4 * hour });
   });
 
   test('shows what was known before the watch started, and counts only what is now', () => {

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import { changeKinds, type BoardView, type ChangeView, type RowView } from '../snapshot.js';
+import { DuePanel } from './duePanel.js';
 import { CopyButton, Panel } from './panel.js';
 import { ago, clock, count, counted } from './format.js';
 import { statusTone } from '@sluice/core/health';
@@ -23,6 +24,7 @@ export function BoardPanel({ board, now, command }: BoardProps) {
     <Panel title="Watched rows" class="whole board">
       {board ? (
         <>
+          <DuePanel due={board.due} total={board.dueTotal} now={now} />
           <Cards board={board} />
           <div class="columns">
             <Rows board={board} now={now} />
