@@ -20,7 +20,7 @@ export class DueRows {
       rule: shorten(rule, maxText),
       since: Date.parse(earliest ?? latest),
       isEarlier: earliest === null,
-      actBefore: actBefore === null ? null : Date.parse(actBefore),
+      ...(actBefore !== undefined && { actBefore: actBefore === null ? null : Date.parse(actBefore) }),
     });
   }
 

@@ -119,7 +119,8 @@ export interface DueView {
   /** When it began, at the earliest; or earlier still. */
   readonly since: number;
   readonly isEarlier: boolean;
-  readonly actBefore: number | null;
+  /** Absent without a deadline, `null` if it is unknown. */
+  readonly actBefore?: number | null;
 }
 
 export interface BoardView {

@@ -222,7 +222,7 @@ describe('the state of a run', () => {
         const now = start + 1_000 * nth;
         const after = `${nth % 40} ${long.slice(0, 40)}`;
         state.fold({ type: 'change', source: 'a', key, kind: 'added', before: null, after, observedAt }, now);
-        const rule = { rule: long, kind: 'due', earliest: null, latest: observedAt, actBefore: null } as const;
+        const rule = { rule: long, kind: 'due', earliest: null, latest: observedAt } as const;
         state.fold({ type: 'due', source: 'a', key, ...rule, observedAt }, now);
         state.fold({ ...retry, reason: `${nth} ${long}` }, now);
         state.fold({ type: 'warning', message: long, plugin: long }, now);
@@ -309,7 +309,7 @@ describe('the board of a watch', () => {
         kind,
         earliest: key === 'b' ? null : new Date(start - 20 * hour).toISOString(),
         latest: new Date(start - 19 * hour).toISOString(),
-        actBefore: actBefore === null ? null : new Date(start + actBefore).toISOString(),
+        ...(actBefore !== null && { actBefore: new Date(start + actBefore).toISOString() }),
         observedAt: new Date(start).toISOString(),
       },
     ];

@@ -32,12 +32,12 @@ export function dueLine(
     readonly type: 'due' | 'resolved';
     readonly earliest: string | null;
     readonly latest: string;
-    readonly actBefore: string | null;
+    readonly actBefore?: string | null;
   },
   colors: Colors,
 ): string {
   const { name, rule, type, earliest, latest, actBefore } = found;
-  const event = { rule, type, times: 1, began: { earliest, latest }, ...(actBefore !== null && { actBefore }) };
+  const event = { rule, type, times: 1, began: { earliest, latest }, ...(actBefore !== undefined && { actBefore }) };
   const phrases = [
     { text: name, paint: colors.bold },
     dueLead(event, colors),

@@ -227,13 +227,15 @@ async function watchChanges(
     });
     // What is due must not be missed, wherever the changes go.
     const isOnStdout = kind === 'stdout';
-    const warning = client.eventsOf('due').subscribe(({ key, name = key, rule, kind: found, observedAt, earliest, latest, actBefore }) => {
-      if (isOnStdout || found === 'known') return;
-      const times = { earliest, latest, actBefore };
-      const line = dueLine({ name, rule, type: found, ...times }, stderr.colors);
-      reporter.report('due', { rule, key, name, kind: found, observedAt, ...times }, [timed(line)]);
-      if (mode === 'silent') stderr.print(`sluice: ${visibleText(redact(line, secrets))}\n`);
-    });
+    const warning = client
+      .eventsOf('due')
+      .subscribe(({ key, name = key, rule, kind: found, observedAt, earliest, latest, actBefore }) => {
+        if (isOnStdout || found === 'known') return;
+        const times = { earliest, latest, ...(actBefore !== undefined && { actBefore }) };
+        const line = dueLine({ name, rule, type: found, ...times }, stderr.colors);
+        reporter.report('due', { rule, key, name, kind: found, observedAt, ...times }, [timed(line)]);
+        if (mode === 'silent') stderr.print(`sluice: ${visibleText(redact(line, secrets))}\n`);
+      });
     const following = client.eventsOf('request', 'page', 'commit', 'delivery').subscribe((event) => {
       if (event.type === 'delivery') waiting = event.waiting;
       // Also while it is closing.

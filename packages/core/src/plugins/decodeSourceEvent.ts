@@ -38,7 +38,7 @@ const fieldsOf: Readonly<Record<SourceEvent['type'], Readonly<Record<string, Che
     kind: /* @__PURE__ */ isOneOf('due', 'resolved', 'known'),
     earliest: isTextOrNull,
     latest: isText,
-    actBefore: isTextOrNull,
+    actBefore: (value) => value === undefined || isTextOrNull(value),
     observedAt: isText,
   },
   sink: {

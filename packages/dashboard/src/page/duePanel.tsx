@@ -20,22 +20,25 @@ export function DuePanel({ due, total, now }: DueProps) {
           {due.length < total ? `${due.length} of ${count(total)}, the most urgent first` : count(total)}
         </span>
       </h3>
-      <ul class="list" aria-label="What is due">
-        {due.map(({ name, key, rule, since, isEarlier, actBefore }) => (
-          <li key={`${rule} ${key} ${name}`}>
-            <span class="chip tone-bad">{rule}</span>
-            <span class="key" title={key === '' ? name : `${name}, ${key}`}>
-              {name}
+      <ul class="list" tabIndex={0} aria-label="What is due">
+        {due.map((each) => (
+          <li key={`${each.rule} ${each.key} ${each.name}`} class="worker">
+            <span class="chip tone-bad">{each.rule}</span>
+            <span class="key" title={each.key === '' ? each.name : `${each.name}, ${each.key}`}>
+              {each.name}
             </span>
-            <span class="grow">{`began ${ago(since, now)}${isEarlier ? ' or earlier' : ''}`}</span>
-            {actBefore === null ? null : (
-              <b title={new Date(actBefore).toLocaleString('en-GB')}>
-                {actBefore <= now ? 'may end at any time' : `act within ${roughly(actBefore - now, Math.floor)}`}
-              </b>
-            )}
+            <span class="muted">{dueText(each, now)}</span>
           </li>
         ))}
       </ul>
     </div>
   );
+}
+
+function dueText({ since, isEarlier, actBefore }: DueView, now: number): string {
+  const began = `Began ${ago(since, now)}${isEarlier ? ' or earlier' : ''}.`;
+  if (actBefore === undefined) return began;
+  return actBefore === null || actBefore <= now
+    ? `${began} May end at any time.`
+    : `${began} Act within ${roughly(actBefore - now, Math.floor)}.`;
 }

@@ -69,8 +69,8 @@ export interface DueEvent {
   /** When the rule began to hold: ISO 8601, UTC. `earliest` is `null` if it held when the watch looked first. */
   readonly earliest: string | null;
   readonly latest: string;
-  /** Until when one can act, for a rule with a `deadline`. `null` if that is unknown, or it has none. */
-  readonly actBefore: string | null;
+  /** Until when one can act, for a rule with a `deadline`. `null` if that is unknown. */
+  readonly actBefore?: string | null;
   /** When the poll that found it ended, by our clock: ISO 8601, UTC. For a known one: when the watch resumed. */
   readonly observedAt: string;
 }

@@ -31,11 +31,21 @@ export function changeEvents<T>(
     return name === '' ? {} : { name };
   };
   const reportDue = (
-    { key, row, rule, began, actBefore = null }: Pick<Due<T>, 'key' | 'row' | 'rule' | 'began' | 'actBefore'>,
+    { key, row, rule, began, actBefore }: Pick<Due<T>, 'key' | 'row' | 'rule' | 'began' | 'actBefore'>,
     kind: DueEvent['kind'],
     observedAt: string,
   ): void =>
-    notify(endpoint, { type: 'due', source, key, ...naming(row), rule, kind, ...began, actBefore, observedAt });
+    notify(endpoint, {
+      type: 'due',
+      source,
+      key,
+      ...naming(row),
+      rule,
+      kind,
+      ...began,
+      ...(actBefore !== undefined && { actBefore }),
+      observedAt,
+    });
   return {
     known({ rows, rules: book }, staged, now) {
       const observedAt = new Date(now).toISOString();
