@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     await page.locator('.command code', { hasText: 'streams watch --only status --every 250ms --rate 50/s' }).waitFor();
     await page.locator('.due li').first().waitFor();
     expect(await page.locator('.due li').first().innerText()).toMatch(
-      /failing[^]*Began [^]*(May end at any time|Act within 23 h)/,
+      /failing[^]*Began [^]*(May end at any time|Act within 23 h 55 min)/,
     );
     expect(await page.locator('.command code').innerText()).not.toContain('--dashboard');
     await review(page, 'watch');

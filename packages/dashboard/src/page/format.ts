@@ -36,11 +36,9 @@ export function roughly(ms: number, round = Math.ceil): string {
   if (seconds < 10) return `${round(seconds)} s`;
   if (seconds < 120) return duration(5_000 * round(seconds / 5));
   const minutes = seconds / 60;
-  if (minutes < 60) return `${Math.round(minutes)} min`;
+  if (minutes < 60) return `${round(minutes)} min`;
   const hours = minutes / 60;
-  return hours < 48
-    ? `${Math.floor(hours)} h ${5 * Math.round((minutes % 60) / 5)} min`
-    : `${Math.round(hours / 24)} days`;
+  return hours < 48 ? duration(300_000 * round(minutes / 5)) : `${round(hours / 24)} days`;
 }
 
 export function clock(at: number): string {
