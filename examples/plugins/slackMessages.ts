@@ -28,7 +28,8 @@ export default ({ allowAddresses = [] }: { allowAddresses?: string[] } = {}) =>
           url: process.env[`SLACK_${name.toUpperCase()}_URL`] ?? '',
           secret: false, // Slack checks no signature: the address is the secret
           format: messageOf,
-          deliveries: 1, // Slack takes about one message per second
+          deliveries: 1, // one after the other, in order
+          rateLimit: { requests: 1, per: 1_000 }, // Slack takes about one message per second
           deadLetter: `${name}.dead.jsonl`,
           allowAddresses,
         }),

@@ -272,7 +272,7 @@ export class RunState {
     this.#deliveries = { waiting, last };
     if (step === 'retry' && error) this.#count(`${sink}: ${causeOf(error)}`, now);
     if (step === 'retry' || step === 'failed' || step === 'refused') this.#problems.reportFailure(sink, error, now);
-    if (step === 'sent' || step === 'dead-letter') return;
+    if (step === 'queued' || step === 'sent' || step === 'dead-letter') return;
     const answer = error ? causeOf(error) : `HTTP ${status ?? 200}`;
     this.#deliveries = { waiting, last: { at: now, answer, isAccepted: step === 'accepted' } };
   }

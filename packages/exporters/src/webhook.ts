@@ -27,7 +27,7 @@ export interface WebhookOptions<T>
    * pages. Default: one record per request.
    */
   readonly batch?: number | { readonly count: number; readonly bytes?: number } | undefined;
-  /** Maximum number of concurrent requests. Default 8. */
+  /** Maximum number of concurrent requests. Default 8. `rateLimit` says how many may start in a time. */
   readonly deliveries?: number | undefined;
   /**
    * Records with the same key are sent in order. Default: the key of the row or changed row; rows of `writeTo` and of an
@@ -122,6 +122,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     });
   const endpoint = prepareEndpoint(options);
   const { url, clock } = endpoint;
+  const isLimited = (options.rateLimit ?? false) !== false;
   const createEncoder = ({ source, schema }: Parameters<Sink<T>['open']>[0]) =>
     pageEncoder<T>(source, schema, { key, id, format });
   return {
@@ -143,7 +144,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
       const encode = createEncoder(context);
       await checkLetters(deadLetter, context, fileSystem);
       const opened: { writer?: WebhookWriter<T> } = {};
-      const reports = deliveryReports(context, () => opened.writer?.waiting ?? 0);
+      const reports = deliveryReports(context, () => opened.writer?.waiting ?? 0, isLimited);
       opened.writer = await WebhookWriter.open(context, {
         encode,
         deliveries,

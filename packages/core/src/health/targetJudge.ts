@@ -14,6 +14,9 @@ export class TargetJudge {
   #failing: Failing | undefined;
   /** Since when deliveries are under way without one that was accepted. */
   #deliveringSince: number | undefined;
+  /** Deliveries wait for a rate limit, which is not the target's silence; and until when they did so last. */
+  #isQueued = false;
+  #queuedUntil = -Infinity;
   /** Records that are not settled. */
   #waiting = 0;
   /** Records that were accepted, and ms in which some waited: what is older counts less. */
@@ -57,7 +60,7 @@ export class TargetJudge {
 
   /** Whoever was slow may be so again. */
   #endSilence(call: string, now: number): void {
-    this.#quiet = Math.max(this.#quiet, now - this.#calledAt);
+    this.#quiet = Math.max(this.#quiet, now - Math.max(this.#calledAt, this.#queuedUntil));
     if (this.#callTimes.has(call) || this.#callTimes.size < maxCalls) this.#callTimes.set(call, this.#quiet);
   }
 
@@ -67,10 +70,18 @@ export class TargetJudge {
 
   #followDelivery({ step, error, waiting, records = 1 }: DeliveryEvent, now: number): void {
     this.#waiting = waiting;
-    if (step === 'sent') this.#deliveringSince ??= now;
+    if (step === 'queued') this.#isQueued = true;
+    if (step === 'sent') {
+      this.#deliveringSince ??= now;
+      if (this.#isQueued) this.#queuedUntil = now;
+      this.#isQueued = false;
+    }
     if (step === 'refused') this.#refusals += 1;
     const isLost = step === 'retry' || step === 'failed' || (step === 'refused' && this.#refusals >= manyRefusals);
-    if (isLost && error) this.#failing = failing(this.#failing, this.#deliveringSince ?? now, causeOf(error));
+    if (isLost && error) {
+      const since = Math.max(this.#deliveringSince ?? now, this.#queuedUntil);
+      this.#failing = failing(this.#failing, since, causeOf(error));
+    }
     if (step === 'refused' && !isLost) this.#failing = undefined;
     // An outage says nothing of its pace.
     if (step === 'accepted' && !this.#failing) this.#countTaken(records, now);
@@ -101,14 +112,15 @@ export class TargetJudge {
   health(now: number): RunHealth | undefined {
     if (this.#failing && now - this.#failing.since >= usualWait)
       return { kind: 'target', since: now - this.#failing.since, cause: this.#failing.cause };
-    const since = now - this.#calledAt;
+    if (this.#isQueued) return undefined;
+    const since = now - Math.max(this.#calledAt, this.#queuedUntil);
     const call = this.#calls.at(-1);
     if (call !== undefined && since >= usualWait) {
       const isSilent = isLongSilence(since, this.#callTimes.get(call));
       return { kind: 'target', since, cause: isSilent ? `${call} has not ended` : undefined };
     }
     // Polls go on meanwhile. A target that is slow sets the pace; one that takes nothing for much longer hangs.
-    const delivering = now - (this.#deliveringSince ?? now);
+    const delivering = now - Math.max(this.#deliveringSince ?? now, this.#queuedUntil);
     const each = this.backlog?.each;
     if (delivering < Math.max(usualWait, 3 * (each ?? 0))) return undefined;
     return { kind: 'target', since: delivering, cause: isLongSilence(delivering, each) ? 'no response' : undefined };

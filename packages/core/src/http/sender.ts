@@ -10,7 +10,8 @@ import { type ResponseContext, statusFault } from './response/statusFault.js';
 import type { HttpEvent } from './events.js';
 import { requestOptionNames, applyDefaults, type RequestOptions } from './requestTimes.js';
 import { Secrets } from './secrets.js';
-import { unlimited } from './limit/localLimiter.js';
+import { listLimits, type RateLimit } from './limit/limit.js';
+import { LocalLimiter } from './limit/localLimiter.js';
 import { startExchanges } from './exchange.js';
 
 /** Options of {@link createSender}. */
@@ -21,13 +22,19 @@ export interface SenderOptions extends RequestOptions {
   readonly guard?: AddressGuard | undefined;
   /** Texts to redact from errors: signing secrets, tokens in headers. */
   readonly secrets?: readonly string[] | undefined;
+  /**
+   * How many attempts may start, in any window: `{ requests: 10, per: 1000 }` for ten a second, or several limits that all
+   * hold. It counts what this sender sends. Default: no limit but the pauses that the endpoint asks for.
+   */
+  readonly rateLimit?: RateLimit | undefined;
   /** Called with each HTTP event; what it throws is ignored. */
   readonly onEvent?: ((event: HttpEvent) => void) | undefined;
 }
 
 /** A message to send. */
 export interface Message {
-  readonly body: string;
+  /** Sent by POST, as JSON. Without one, the message is a GET. */
+  readonly body?: string | undefined;
   /** Returns the headers of one attempt. Called before each, because a signature contains the time. */
   readonly headers: () => Readonly<Record<string, string>>;
   /** Cancels the request: the promise rejects with `signal.reason`. */
@@ -56,13 +63,14 @@ export interface Sender {
 /** Bytes of a response to read: it is only quoted in errors. */
 const bytesOfAnswer = 16 * 1024;
 
-/** Creates a sender that posts to an endpoint. @throws ConfigError if an option is invalid. */
+/** Creates a sender of messages to an endpoint. @throws ConfigError if an option is invalid. */
 export function createSender(options: SenderOptions): Sender {
   checkOptions('createSender()', options, {
     ...requestOptionNames,
     url: true,
     guard: true,
     secrets: true,
+    rateLimit: true,
     onEvent: true,
   });
   const { url, guard, onEvent, clock = systemClock, random = Math.random } = options;
@@ -74,7 +82,7 @@ export function createSender(options: SenderOptions): Sender {
     for (const text of texts) secrets.add(text);
   };
   hide(options.secrets ?? []);
-  const limiter = unlimited(clock);
+  const limiter = new LocalLimiter(listLimits(options.rateLimit ?? false), clock, { longestPending: timeouts.connect });
   const closing = new AbortController();
   let isKnown = false;
   const adapter = (options.adapter ?? createAdapter)({
@@ -106,12 +114,12 @@ export function createSender(options: SenderOptions): Sender {
     async send({ body, headers, signal }) {
       const sent = call({
         route: name,
-        method: 'POST',
+        method: body === undefined ? 'GET' : 'POST',
         url,
         body,
         signal,
         shownUrl: () => origin,
-        headers: { 'Content-Type': 'application/json', 'User-Agent': 'sluice' },
+        headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), 'User-Agent': 'sluice' },
         limiter,
         credentials: { current: () => ({ headers: headers() }) },
         isKnown: () => isKnown,

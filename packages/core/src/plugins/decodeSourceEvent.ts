@@ -50,8 +50,9 @@ const fieldsOf: Readonly<Record<SourceEvent['type'], Readonly<Record<string, Che
   delivery: {
     source: isText,
     sink: isText,
-    step: /* @__PURE__ */ isOneOf('sent', 'retry', 'accepted', 'refused', 'failed', 'dead-letter'),
+    step: /* @__PURE__ */ isOneOf('queued', 'sent', 'retry', 'accepted', 'refused', 'failed', 'dead-letter'),
     waiting: isCount,
+    records: isCountOrNone,
     status: isCountOrNone,
     error: () => true,
   },

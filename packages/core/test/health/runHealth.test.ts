@@ -57,17 +57,24 @@ function healthAfter(steps: readonly Step[], now: number): RunHealth {
   return judge.health(now);
 }
 
-/** Requests that take so long, one after the other; each has so many records of those that wait. */
+/** Requests that take so long, one after the other; each has so many records of those that wait. @param pause ms between them */
 function delivering({
   took,
   waiting,
   records = 1,
   count = 6,
-}: Record<'took' | 'waiting', number> & { records?: number; count?: number }): Step[] {
-  return Array.from({ length: count }, (_, nth): Step[] => [
-    [nth * took, deliver('sent', undefined, { waiting: waiting + records * (count - nth) })],
-    [(nth + 1) * took, deliver('accepted', undefined, { waiting: waiting + records * (count - nth - 1), records })],
-  ]).flat();
+  pause = 0,
+}: Record<'took' | 'waiting', number> & { records?: number; count?: number; pause?: number }): Step[] {
+  return Array.from({ length: count }, (_, nth): Step[] => {
+    const at = nth * (took + pause);
+    const after = { waiting: waiting + records * (count - nth - 1) };
+    const queued: Step[] = pause > 0 ? [[at + took, deliver('queued', undefined, after)]] : [];
+    return [
+      [at, deliver('sent', undefined, { waiting: after.waiting + records })],
+      [at + took, deliver('accepted', undefined, { ...after, records })],
+      ...queued,
+    ];
+  }).flat();
 }
 
 const sending = (ms: number): readonly Step[] => [
@@ -329,6 +336,32 @@ describe('what holds a run up', () => {
     ],
     ['has taken all', delivering({ took: 2_500, waiting: 0 }), 40_000, { kind: 'idle' }],
     ['takes nothing at all', [[0, deliver('sent')]], 4_000, { kind: 'target', since: 4_000 }],
+    [
+      'is given no more than its own rate limit allows',
+      [
+        ...delivering({ took: 50, waiting: 9, count: 1 }),
+        [50, write],
+        [50, deliver('queued', undefined, { waiting: 9 })],
+      ],
+      59_000,
+      { kind: 'pace', part: 'target' },
+    ],
+    [
+      'has a rate limit, which sets the pace',
+      delivering({ took: 50, waiting: 9, count: 4, pause: 5_950 }),
+      24_000,
+      { kind: 'pace', part: 'target', backlog: { waiting: 9, each: 4_728 } },
+    ],
+    [
+      'hangs after it has waited for its rate limit',
+      [
+        ...delivering({ took: 50, waiting: 9, count: 1 }),
+        [50, deliver('queued', undefined, { waiting: 9 })],
+        [60_000, deliver('sent', undefined, { waiting: 9 })],
+      ],
+      68_000,
+      { kind: 'target', since: 8_000, cause: 'no response' },
+    ],
     [
       'refuses all, although polls succeed',
       [

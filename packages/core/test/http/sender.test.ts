@@ -230,6 +230,46 @@ describe('W4 Retry-After', () => {
   });
 });
 
+describe('a sender with a rate limit', () => {
+  const twoPerSecond = { isHandTurned: true, rateLimit: { requests: 2, per: 1_000 } };
+
+  test('L1 starts no more than that in any window, however many wait', async () => {
+    const { send, server, clock } = await openSender([ok()], twoPerSecond);
+    const all = [send(), send(), send(), send(), send()];
+    for (const arrived of [2, 4]) {
+      // A response that comes when the clock has moved on counts as late.
+      await Promise.all(all.slice(0, arrived));
+      await clock.asked(1_000);
+      await clock.advance(999);
+      expect(server.requests).toHaveLength(arrived);
+      await clock.advance(1);
+    }
+    await Promise.all(all);
+    expect(server.requests).toHaveLength(5);
+  });
+
+  test('L1 W4 counts what it repeats, and pauses all when a 429 asks for it', async () => {
+    const { send, server, clock } = await openSender([answer(429, '', { 'retry-after': '40' }), ok()], twoPerSecond);
+    const first = send();
+    await clock.asked(40_000);
+    const others = [send(), send()];
+    await clock.advance(39_999);
+    expect(server.requests).toHaveLength(1);
+    await clock.advance(1);
+    await Promise.all([first, others[0]]);
+    await clock.asked(1_000);
+    await clock.advance(999);
+    expect(server.requests).toHaveLength(3);
+    await clock.advance(1);
+    expect((await Promise.all([first, ...others])).map(({ attempts }) => attempts)).toEqual([2, 1, 1]);
+  });
+
+  test('refuses one that means nothing', () => {
+    const rateLimit = { requests: 0, per: 1_000 };
+    expect(() => createSender({ url: 'https://h.example', rateLimit })).toThrow(/rateLimit\.requests is 0/);
+  });
+});
+
 test.each([20_000, 28_800_000])('T3 a delivery that the process stood still in for %i ms is made', async (ms) => {
   let give: () => void = () => undefined;
   const { send, server, clock } = await openSender([(response) => (give = () => ok()(response))], {
@@ -348,6 +388,14 @@ test('what goes over the wire is the body and its type, and no API key', async (
     headers: { 'content-type': 'application/json', 'content-length': '7', 'user-agent': 'sluice' },
   });
   expect(Object.keys(server.requests[0]!.headers)).not.toContain('x-api-key');
+});
+
+test('a message without a body is a GET', async () => {
+  const { sender, server } = await openSender([ok()]);
+  const { signal } = new AbortController();
+  expect(await sender.send({ headers: () => ({}), signal })).toEqual({ status: 200, attempts: 1 });
+  expect(server.requests[0]).toMatchObject({ method: 'GET', url: '/hook', body: '' });
+  expect(Object.keys(server.requests[0]!.headers)).not.toContain('content-type');
 });
 
 test.each([{ timeouts: { response: 0 } }, { retry: { retries: 1.5 } }, { retry: { baseDelay: -1 } }])(

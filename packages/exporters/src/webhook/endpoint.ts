@@ -22,6 +22,12 @@ export interface EndpointOptions extends Pick<SenderOptions, 'retry' | 'onEvent'
   readonly headers?: Headers | (() => Headers) | undefined;
   /** Ms until a response must arrive, two thirds of it to connect. Default 15,000. */
   readonly timeout?: number | undefined;
+  /**
+   * How many attempts may start, in any window: `{ requests: 1, per: 1000 }` for one a second, or several limits that all
+   * hold. It counts the attempts of all deliveries, also repeated ones, of this sink in this run: a restart begins to count
+   * again. A 429 with `Retry-After` pauses all of them besides. Default: `deliveries` is the only limit.
+   */
+  readonly rateLimit?: SenderOptions['rateLimit'];
   /** Hosts, addresses, CIDRs allowed to be private and without https; metadata addresses need a CIDR. Default: none. */
   readonly allowAddresses?: readonly string[] | undefined;
   /** Resolves a host name. Default: the operating system. */
@@ -39,6 +45,7 @@ export const endpointNames = {
   secret: 'text or a list or a function or a boolean',
   headers: true,
   timeout: true,
+  rateLimit: true,
   allowAddresses: true,
   resolve: true,
 } as const satisfies Readonly<Record<keyof EndpointOptions, string | true>>;
@@ -78,7 +85,7 @@ const defaultTimeout = 15_000;
  */
 export function prepareEndpoint(options: EndpointOptions): Endpoint {
   const { timeout = defaultTimeout, clock = systemClock } = options;
-  const { allowAddresses, resolve, retry, onEvent, random, adapter } = options;
+  const { allowAddresses, resolve, retry, rateLimit, onEvent, random, adapter } = options;
   if (!(timeout > 0))
     throw new ConfigError((option = 'timeout') => `${option} is ${timeout}: it must be a number above 0.`, {
       option: 'timeout',
@@ -90,6 +97,7 @@ export function prepareEndpoint(options: EndpointOptions): Endpoint {
   const newSender = (alsoOnEvent?: (event: HttpEvent) => void): Sender =>
     createSender({
       retry,
+      rateLimit,
       onEvent: (event) => {
         alsoOnEvent?.(event);
         onEvent?.(event);

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { changes, exportTo, memoryState, SluiceError, Source, type Page, type StateStore, writeTo } from '@sluice/core';
-import type { Advice, PullIterator } from '@sluice/core/kit';
+import type { Advice, HttpEvent, PullIterator } from '@sluice/core/kit';
 import { fileState } from '@sluice/core/node';
 import { replay, webhook, type WebhookOptions } from '@sluice/exporters/webhook';
 import { startReceiver, type Delivery, type ReceiverOptions } from '@sluice/sandbox';
@@ -9,6 +9,7 @@ import { filter, firstValueFrom, from, lastValueFrom, Subject } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { thrownBy } from '../../../../test/kit/thrownBy.js';
+import { FakeClock } from '../../../core/test/fakeClock.js';
 import { openReceiver, secret, webhookTo } from './forwarding.js';
 import { thingsOf, thingSource, type Thing } from './thingSource.js';
 
@@ -122,6 +123,27 @@ describe('a forward', () => {
     const things = thingSource({ count: 400, pageSize: 10 });
     await exportTo(things, webhookTo(receiver, { batch: 10, deliveries: 16 }), { state: memoryState() }).run();
     expect(receiver.counts).toMatchObject({ requests: 40, doubled: 0 });
+  });
+
+  test('L1 W7 sends no more than its rate limit allows, however many deliveries are free', async () => {
+    const clock = new FakeClock();
+    const receiver = await openReceiver({ now: () => clock.now() });
+    let answered = 0;
+    const onEvent = ({ type }: HttpEvent): void => {
+      if (type === 'settled') answered += 1;
+    };
+    const options = { deliveries: 8, clock, onEvent, rateLimit: { requests: 3, per: 1_000 } };
+    const run = exportTo(thingSource({ count: 8 }), webhookTo(receiver, options)).run();
+    for (const arrived of [3, 6]) {
+      // A response that comes when the clock has moved on counts as late.
+      await expect.poll(() => answered).toBe(arrived);
+      await clock.asked(1_000);
+      await clock.advance(999);
+      expect(receiver.counts.requests).toBe(arrived);
+      await clock.advance(1);
+    }
+    expect(await run).toMatchObject({ rows: 8 });
+    expect(receiver.counts).toMatchObject({ requests: 8, accepted: 8, refused: 0 });
   });
 
   test('W7 requests no more pages than its deliveries can use', { tags: ['slow'] }, async () => {

@@ -5,12 +5,9 @@ import { BothLimiters } from './bothLimiters.js';
 import { Budget, type OpenBudget } from './budget.js';
 import { type BudgetOwner, type Budgets, openBudget } from './budgets.js';
 import { GuardedLimiter } from './guardedLimiter.js';
-import { defaultLimit, type Limit } from './limit.js';
+import { defaultLimit, listLimits, type RateLimit } from './limit.js';
 import type { Limiter, LimiterState } from './limiterTypes.js';
 import { LocalLimiter, unlimited } from './localLimiter.js';
-
-/** `false`: no limit. */
-type RateLimit = false | Limit | readonly Limit[];
 
 /** What limits the requests of a client, or of one of its APIs. */
 export interface LimitOptions {
@@ -145,8 +142,4 @@ export class ApiLimiters {
       warn,
     });
   }
-}
-
-function listLimits(...limits: readonly RateLimit[]): readonly Limit[] {
-  return limits.flat().filter((limit) => limit !== false);
 }

@@ -26,6 +26,14 @@ export interface Limit {
 /** The limit of a client that is given none, since those of the APIs are unknown: 5 requests a second, 4 in parallel. */
 export const defaultLimit: Limit = { requests: 5, per: 1000, concurrency: 4 };
 
+/** One limit, or several that all hold. `false`: none. */
+export type RateLimit = false | Limit | readonly Limit[];
+
+/** The limits of several options together. */
+export function listLimits(...limits: readonly RateLimit[]): readonly Limit[] {
+  return limits.flat().filter((limit) => limit !== false);
+}
+
 /** At most `max` cost units may start in any `span` ms. A limit with a burst has two windows. */
 export interface RateWindow {
   readonly max: number;

@@ -91,13 +91,14 @@ export interface SinkEvent {
 /** A sink's report about its deliveries, e.g. of a webhook about its requests. */
 export interface Delivery {
   /**
+   * - `queued`: nothing is under way, and what is due waits for the sink's own rate limit.
    * - `sent`: an attempt was sent.
    * - `retry`: it failed, and is repeated.
    * - `accepted`, `refused`: the endpoint's final answer; with `refused`, it refused the content.
    * - `failed`: the endpoint accepts nothing, which ends the export.
    * - `dead-letter`: a refused record is stored.
    */
-  readonly step: 'sent' | 'retry' | 'accepted' | 'refused' | 'failed' | 'dead-letter';
+  readonly step: 'queued' | 'sent' | 'retry' | 'accepted' | 'refused' | 'failed' | 'dead-letter';
   /** Records that are neither accepted nor stored as dead letters. */
   readonly waiting: number;
   /** How many records were accepted. Default: one. */
