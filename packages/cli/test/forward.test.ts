@@ -55,6 +55,17 @@ describe('sluice nfts export --forward', () => {
       expect(headers).toMatchObject({ authorization: 'Bearer t0ken-of-250-rows', 'x-team': 'nft:s' });
   });
 
+  test('L1 no faster than --delivery-rate allows', { tags: ['slow'] }, async () => {
+    await using sandbox = await startSandbox({ holdings: 7 });
+    await using receiver = await startReceiver({ secrets: [secret] });
+    const began = performance.now();
+    const args = forwardArgs(sandbox, receiver, '--delivery-rate', '3/s', '--quiet');
+    expect(await here(sandbox, folderWithSecret(), args)).toEqual({ code: 0, stdout: '', stderr: '' });
+    // The seventh starts two seconds after the first.
+    expect(performance.now() - began).toBeGreaterThan(2_000);
+    expect(receiver.counts).toMatchObject({ requests: 7, accepted: 7 });
+  });
+
   test('sluice streams export does the same, with the secret of the environment and places of its own', async () => {
     await using sandbox = await startSandbox({ streams: 30 });
     await using receiver = await startReceiver({

@@ -106,6 +106,8 @@ export interface Defaults {
   readonly allowAddress?: List;
   /** Parallel requests to a webhook. */
   readonly deliveries?: Count;
+  /** Maximum rate of requests to a webhook: `10/s`, `100/m` or `unlimited`. */
+  readonly deliveryRate?: string;
   /** Records per request to a webhook. */
   readonly batch?: Count;
   /** A forward fails after more dead letters than this. */

@@ -154,6 +154,7 @@ const webhook = {
   ),
   headerFile: file('file with extra headers, one per line, like Authorization: Bearer TOKEN', ofWebhook),
   allowAddress: lists('private or plain-http hosts, addresses or CIDRs to allow: a,b,c; repeatable', ofWebhook),
+  deliveryRate: rate('maximum rate of its requests: 10/s, 100/m or unlimited (default: unlimited)', ofWebhook),
 };
 const delivery = {
   ...webhook,

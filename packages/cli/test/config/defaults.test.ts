@@ -85,6 +85,7 @@ describe('defaults', () => {
     guardFormulas: false,
     batch: 10,
     deliveries: 2,
+    deliveryRate: '10/s',
     onDead: 'park',
     secretFile: 's.txt',
     allowAddress: ['a', 'b'],
@@ -94,7 +95,9 @@ describe('defaults', () => {
     trustFilesystem: true,
   };
   const csv = { columns: ['name'], gzip: true, extra: true, bom: true, guardFormulas: false };
-  const service = { batch: 10, deliveries: 2, onDead: 'park', secretFile: '/conf/s.txt', allowAddress: ['a', 'b'] };
+  const deliveryRate = { requests: 10, per: 1_000 };
+  const delivery = { batch: 10, deliveries: 2, deliveryRate, onDead: 'park' };
+  const service = { ...delivery, secretFile: '/conf/s.txt', allowAddress: ['a', 'b'] };
   const state = { commitEvery: 9, trustFilesystem: true };
   test.each<[string, string[], Record<string, unknown>]>([
     [
@@ -238,6 +241,7 @@ const known: Readonly<Record<keyof Defaults, true>> = {
   headerFile: true,
   allowAddress: true,
   deliveries: true,
+  deliveryRate: true,
   batch: true,
   maxDeadLetters: true,
   maxSpool: true,
