@@ -114,6 +114,17 @@ test('the command that goes on is the very command line, without what holds for 
   );
 });
 
+test('the command that resumes has only the origin of a URL, whose rest may be a token', () => {
+  const resumed = ['streams', 'export', '--forward', 'https://h.example/token', '--ping', 'https://p.example/id'];
+  expect(resumeCommand('sluice', resumed)).toEqual({
+    text: "sluice streams export --forward 'https://h.example/…' --ping 'https://p.example/…'",
+    isAddressCut: true,
+  });
+  expect(resumeCommand('sluice', ['nfts', 'export', '--ping=https://p.example/id']).text).toBe(
+    "sluice nfts export '--ping=https://p.example/…'",
+  );
+});
+
 describe('an export that goes on', () => {
   const at = (pages: number) => ({ next: { cursor: 'c' }, pages, rows: 100 * pages });
   const checkpoint: Checkpoint = {

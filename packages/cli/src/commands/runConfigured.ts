@@ -44,9 +44,13 @@ export async function runConfigured<Options extends object>(
     const options = { ...namedArguments, ...command.opts<Options>() };
     const invocation = { args, config, configError };
     const { maxTime } = command.opts<OptionsOf<'maxTime'>>();
-    return await withinTime(maxTime, environment, (limited) =>
-      supervisePlugins(config, limited, (supervised) => run(options, supervised, invocation)),
-    );
+    const runInTime = (pinging: Environment): Promise<number> =>
+      withinTime(maxTime, pinging, (limited) =>
+        supervisePlugins(config, limited, (supervised) => run(options, supervised, invocation)),
+      );
+    if (!hasOption(command, 'ping')) return await runInTime(environment);
+    const { withPings } = await import('./withPings.js');
+    return await withPings(command.opts(), environment, runInTime);
   } catch (error) {
     throw withLocation(error, used, config, environment);
   }
@@ -67,12 +71,16 @@ export async function describeNamedSource(words: readonly string[], environment:
   return { config, source: sources.find((source) => source.name === name) };
 }
 
+function hasOption({ options }: Command, name: keyof OptionsOf<'ping' | 'config'>): boolean {
+  return options.some((option) => option.attributeName() === name);
+}
+
 /** All commands of the program that use defaults. */
 function configurable(command: Command): Command[] {
   let root = command;
   while (root.parent) root = root.parent;
   const below = (one: Command): Command[] => [one, ...one.commands.flatMap(below)];
-  return below(root).filter(({ options }) => options.some((option) => option.attributeName() === 'config'));
+  return below(root).filter((each) => hasOption(each, 'config'));
 }
 
 /** Adds where an invalid option comes from if it is a default: the user has not typed it. */

@@ -107,9 +107,14 @@ function shown(value: unknown): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
-/** The options of a command line that decide about its target. */
+/** The options of a command line that decide which defaults apply. */
 type GivenTarget = Readonly<
-  Partial<Record<keyof OptionsOf<'to' | 'forward' | 'format' | 'state' | 'maxRows' | 'mode' | 'incremental'>, unknown>>
+  Partial<
+    Record<
+      keyof OptionsOf<'to' | 'forward' | 'format' | 'state' | 'maxRows' | 'mode' | 'incremental' | 'ping' | 'pingFile'>,
+      unknown
+    >
+  >
 >;
 
 /**
@@ -126,6 +131,7 @@ function isApplicable(
   const target = typeof given.to === 'string' ? given.to : standardOutput;
   const about = findOption(option)?.about;
   if (about === 'webhook') return kind === 'webhook';
+  if (option === 'ping' || option === 'pingFile') return given.ping === undefined && given.pingFile === undefined;
   if (option === 'onExpired') return kind === 'file';
   if (option === 'resumeWithin') return kind !== 'webhook' && kind !== 'stdout';
   if (about === 'table') return given.mode === 'replace' || given.mode === 'history';

@@ -102,7 +102,7 @@ export interface Defaults {
   readonly secretFile?: string;
   /** Path of a file with extra headers for a webhook. */
   readonly headerFile?: string;
-  /** Hosts, addresses or CIDRs of webhooks to allow although they are private, or use http. */
+  /** Hosts, addresses or CIDRs of webhooks and monitors to allow although they are private, or use http. */
   readonly allowAddress?: List;
   /** Parallel requests to a webhook. */
   readonly deliveries?: Count;
@@ -138,6 +138,10 @@ export interface Defaults {
   readonly maxFailures?: Count;
   /** Name of the rate limit that all workers share. */
   readonly limit?: string;
+  /** The URL of a monitor. `SLUICE_PING` takes precedence. */
+  readonly ping?: string;
+  /** Path of the file with that URL. `SLUICE_PING` takes precedence. */
+  readonly pingFile?: string;
   /** How to show progress. */
   readonly progress?: 'bar' | 'plain' | 'json' | 'none';
   /** Whether to show only errors. */

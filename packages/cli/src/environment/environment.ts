@@ -20,6 +20,8 @@ export interface Environment {
   readonly interrupt: (reason: Interruption) => void;
   /** When the time of the command is over, in ms by the monotonic clock. Absent without `--max-time`. */
   readonly endsAt?: number;
+  /** Tells the monitor of `--ping` that a watch is well. Absent without one. */
+  readonly pingWell?: () => void;
   /** The folder that relative paths refer to. */
   readonly folder: string;
   /** How to call this command from a shell here. */

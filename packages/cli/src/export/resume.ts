@@ -58,7 +58,7 @@ export function judgeTimeUp(error: unknown, committed: CommittedState | undefine
 export interface ResumeCommands {
   /** The command line that resumes, or starts over if nothing is committed. */
   readonly resume: string;
-  /** The URL of the webhook is shortened in it. */
+  /** A URL is shortened in it. */
   readonly isAddressCut?: boolean;
   /** The command line had `--restart`. */
   readonly isRestart: boolean;
@@ -118,7 +118,7 @@ function findStdin({ ownersFile, apiKeyFile, secretFile }: GivenOptions): Resume
 interface ResumeCommand {
   /** Quoted for a shell. */
   readonly text: string;
-  /** The URL of a webhook is shortened to its origin, since the rest may be a token. */
+  /** A URL is shortened to its origin, since the rest may be a token. */
   readonly isAddressCut: boolean;
 }
 
@@ -129,12 +129,13 @@ const forOneRun: ReadonlySet<string> = new Set(['--restart', '--break-lock']);
  * The command line that resumes what this one started.
  *
  * @param command how to call `sluice` here.
- * @param addressOption the option with the URL of a webhook.
+ * @param addressOption the option with the URL of a webhook. That of a monitor is shortened, too.
  * @example resumeCommand('sluice', ['nfts', 'export', '--to', 'a b.csv', '--restart']).text
  * // "sluice nfts export --to 'a b.csv'"
  */
 export function resumeCommand(command: string, args: readonly string[], addressOption = '--forward'): ResumeCommand {
   let isAddressCut = false;
+  const addressOptions = [addressOption, '--ping'];
   const shown = (url: string): string => {
     const text = shownAddress(url);
     isAddressCut ||= text.endsWith('…');
@@ -142,9 +143,10 @@ export function resumeCommand(command: string, args: readonly string[], addressO
   };
   const shownArgs = args
     .map((arg, at) => {
-      if (args[at - 1] === addressOption) return shown(arg);
-      const start = `${addressOption}=`;
-      return arg.startsWith(start) ? start + shown(arg.slice(start.length)) : arg;
+      const before = args[at - 1] ?? '';
+      if (addressOptions.includes(before)) return shown(arg);
+      const option = addressOptions.find((each) => arg.startsWith(`${each}=`));
+      return option === undefined ? arg : `${option}=${shown(arg.slice(option.length + 1))}`;
     })
     .filter((arg) => !forOneRun.has(arg));
   return { text: [command, ...shownArgs.map(quoteForShell)].join(' '), isAddressCut };

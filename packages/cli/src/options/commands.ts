@@ -33,7 +33,14 @@ export const commands = {
   },
   'nfts export': {
     help: 'write holdings to a file, or forward them to a webhook',
-    options: [groups.holdings, ...exportTo, groups.aptosConnection, groups.progress, groups.dashboard],
+    options: [
+      groups.holdings,
+      ...exportTo,
+      groups.aptosConnection,
+      groups.progress,
+      groups.monitoring,
+      groups.dashboard,
+    ],
     examples: [
       'sluice nfts export --owner 0x1 --to holdings.csv',
       'sluice nfts export --owners-file wallets.txt --concurrency 4 --rate 25/s --to holdings.sqlite#nfts',
@@ -41,7 +48,14 @@ export const commands = {
   },
   'nfts watch': {
     help: 'report every change of holdings',
-    options: [groups.watchedHoldings, ...watchTo, groups.aptosConnection, groups.watchProgress, groups.dashboard],
+    options: [
+      groups.watchedHoldings,
+      ...watchTo,
+      groups.aptosConnection,
+      groups.watchProgress,
+      groups.monitoring,
+      groups.dashboard,
+    ],
     examples: [
       'sluice nfts watch --owner 0x1 --every 1m',
       'sluice nfts watch --owner 0x1 --to changes.jsonl --format jsonl',
@@ -54,7 +68,14 @@ export const commands = {
   },
   'streams export': {
     help: 'write streams to a file, or forward them to a webhook',
-    options: [groups.streams, ...exportTo, groups.streamsConnection, groups.progress, groups.dashboard],
+    options: [
+      groups.streams,
+      ...exportTo,
+      groups.streamsConnection,
+      groups.progress,
+      groups.monitoring,
+      groups.dashboard,
+    ],
     examples: [
       'sluice streams export --to streams.jsonl.gz',
       'sluice streams export --to streams.sqlite --mode merge --key-columns id',
@@ -62,7 +83,14 @@ export const commands = {
   },
   'streams watch': {
     help: 'report every change of streams, e.g. of their status',
-    options: [groups.watchedStreams, ...watchTo, groups.streamsConnection, groups.watchProgress, groups.dashboard],
+    options: [
+      groups.watchedStreams,
+      ...watchTo,
+      groups.streamsConnection,
+      groups.watchProgress,
+      groups.monitoring,
+      groups.dashboard,
+    ],
     examples: [
       'sluice streams watch --only status',
       'sluice streams watch --forward https://hooks.example.com/streams --secret-file secret.txt',
@@ -71,7 +99,7 @@ export const commands = {
   export: {
     help: 'export any source, including those of plugins, to any target',
     takes: source,
-    options: [groups.rows, ...exportTo, groups.connection, groups.progress, groups.dashboard],
+    options: [groups.rows, ...exportTo, groups.connection, groups.progress, groups.monitoring, groups.dashboard],
     examples: [
       'sluice export streams.list --to streams.csv',
       'sluice export coins.markets --param currency=usd --to sqlite:coins.db',
@@ -80,7 +108,14 @@ export const commands = {
   watch: {
     help: 'report every change of any source, including those of plugins',
     takes: source,
-    options: [groups.watchedRows, ...watchTo, groups.connection, groups.watchProgress, groups.dashboard],
+    options: [
+      groups.watchedRows,
+      ...watchTo,
+      groups.connection,
+      groups.watchProgress,
+      groups.monitoring,
+      groups.dashboard,
+    ],
     examples: ['sluice watch streams.list --every 30s', 'sluice watch coins.markets --param currency=usd --key id'],
   },
   sources: {
@@ -174,7 +209,14 @@ export const commands = {
   },
   'cluster work': {
     help: 'work on all runs, until SIGTERM',
-    options: [groups.work, groups.sharedLimit, groups.redis, groups.workerConnection, groups.lineProgress],
+    options: [
+      groups.work,
+      groups.sharedLimit,
+      groups.redis,
+      groups.workerConnection,
+      groups.lineProgress,
+      groups.workerMonitoring,
+    ],
     examples: ['sluice cluster work --rate 25/s', 'sluice cluster work --concurrency 8 --until-done'],
   },
   'cluster status': {
@@ -186,7 +228,7 @@ export const commands = {
   'cluster merge': {
     help: 'write the rows of a finished run to one target',
     takes: run,
-    options: [groups.target, groups.mergedRows, groups.resume, groups.redis, groups.progress],
+    options: [groups.target, groups.mergedRows, groups.resume, groups.redis, groups.progress, groups.workerMonitoring],
     examples: [
       'sluice cluster merge holdings --to holdings.csv',
       'sluice cluster merge ./holdings --to holdings.parquet',

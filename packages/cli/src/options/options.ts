@@ -1,5 +1,6 @@
 import type { SqliteMirrorOptions, SqliteOptions } from '@sluice/tables/sqlite';
 import { apis } from '../input/baseUrl.js';
+import { pingVariable } from '../input/pingUrl.js';
 import { keyVariable, redisVariable, secretVariable } from '../input/secretVariables.js';
 import { progressModes } from '../progress/reporter.js';
 import {
@@ -153,7 +154,7 @@ const webhook = {
     { about: 'webhook', variable: secretVariable },
   ),
   headerFile: file('file with extra headers, one per line, like Authorization: Bearer TOKEN', ofWebhook),
-  allowAddress: lists('private or plain-http hosts, addresses or CIDRs to allow: a,b,c; repeatable', ofWebhook),
+  allowAddress: lists('private or plain-http hosts, addresses or CIDRs to allow: a,b,c; repeatable'),
   deliveryRate: rate('maximum rate of its requests: 10/s, 100/m or unlimited (default: unlimited)', ofWebhook),
 };
 const delivery = {
@@ -213,6 +214,14 @@ const api = {
 const maxTime = span(
   'stop after this time, commit what was fetched, and exit with 75 if something is left, which the same command resumes: 14m (default: never)',
 );
+
+const monitoring = {
+  ping: url(
+    `GET this URL with /start when the command begins, as it is when it succeeds and while a watch is well, and with /fail when it fails; or a URL with {status} in it [env: ${pingVariable}]`,
+    { variable: pingVariable },
+  ),
+  pingFile: file('file with that URL, which is a secret', { variable: pingVariable }),
+};
 
 const quiet = flag('show only errors');
 const format = aFormat(['text', 'json'], 'output format (default: text)', ofFile);
@@ -361,6 +370,11 @@ export const groups = {
   lineProgress: group('Progress, on stderr:', {
     progress: mode(['plain', 'json'], 'how to show progress (default: plain)'),
     quiet,
+  }),
+  monitoring: group('Monitoring (somebody notices silence):', monitoring),
+  workerMonitoring: group('Monitoring (somebody notices silence):', {
+    ...monitoring,
+    allowAddress: webhook.allowAddress,
   }),
   run: group('Run (the same command again resumes it):', {
     to: text(

@@ -197,6 +197,15 @@ async function watchChanges(
   return withRun(frame, shown, async ({ reporter, page, showWarnings }) => {
     const timed = (line: string): string =>
       `${stderr.colors.dim(formatTime(new Date(systemClock.now())))}  ${visibleText(redact(line, secrets))}`;
+    const judge = () =>
+      judgeWatch({
+        health: frame.look().health,
+        target: targetWords[kind].noun,
+        poll: last,
+        acceptedFor: acceptedAt === undefined ? undefined : systemClock.monotonic() - acceptedAt,
+        every: interval,
+        isStopping: signal.aborted,
+      });
     /** What the latest notice said of an outage, which needs no second line. */
     let noticed: Notice['outage'];
     const noticing = notices.subscribe(({ outage = noticed }) => (noticed = outage));
@@ -224,6 +233,8 @@ async function watchChanges(
       const pending = mode === 'silent' ? pendingLine(health, last, interval) : undefined;
       if (pending !== undefined) stderr.print(`sluice: ${pending}\n`);
       last = health;
+      // The end of the command tells of the last poll.
+      if (health.outcome === 'polled' && polls !== maxPolls && judge().isWell) environment.pingWell?.();
     });
     // What is due must not be missed, wherever the changes go.
     const isOnStdout = kind === 'stdout';
@@ -242,18 +253,7 @@ async function watchChanges(
       else if (event.type === 'commit') isTaken = true;
       else isPolling = true;
     });
-    const checks =
-      options.health &&
-      (await answerHealthChecks(options.health, () =>
-        judgeWatch({
-          health: frame.look().health,
-          target: targetWords[kind].noun,
-          poll: last,
-          acceptedFor: acceptedAt === undefined ? undefined : systemClock.monotonic() - acceptedAt,
-          every: interval,
-          isStopping: signal.aborted,
-        }),
-      ));
+    const checks = options.health && (await answerHealthChecks(options.health, judge));
     if (checks) reporter.info(`Health checks are answered at ${checks.url}`);
     const endWaits = onLongWaits(frame.look, systemClock, (wait, lasted) => {
       const begun = wait.kind === 'pace' ? wait.sentence : `The watch waits: ${waitText(wait)}.`;

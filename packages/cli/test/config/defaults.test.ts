@@ -96,8 +96,9 @@ describe('defaults', () => {
   };
   const csv = { columns: ['name'], gzip: true, extra: true, bom: true, guardFormulas: false };
   const deliveryRate = { requests: 10, per: 1_000 };
-  const delivery = { batch: 10, deliveries: 2, deliveryRate, onDead: 'park' };
-  const service = { ...delivery, secretFile: '/conf/s.txt', allowAddress: ['a', 'b'] };
+  const service = { batch: 10, deliveries: 2, deliveryRate, onDead: 'park', secretFile: '/conf/s.txt' };
+  // Monitors need it, too.
+  const addresses = { allowAddress: ['a', 'b'] };
   const state = { commitEvery: 9, trustFilesystem: true };
   test.each<[string, string[], Record<string, unknown>]>([
     [
@@ -141,7 +142,16 @@ describe('defaults', () => {
     ['a service', forward, { ...service, ...state, concurrency: 2, forward: forward[1] }],
     ["a plugin's sink", ['--to', 'db:x'], { ...state, concurrency: 2, to: 'db:x' }],
   ])('that do not go with %s are left out', (_, args, expected) => {
-    expect(optionsOf('nfts export', args, every)).toEqual(expected);
+    expect(optionsOf('nfts export', args, every)).toEqual({ ...addresses, ...expected });
+  });
+
+  test('of a monitor are left out if the command line names another one', () => {
+    const [ping, pingFile] = ['https://h.example/a', 'ping.txt'];
+    expect(optionsOf('nfts export', [], { ping })).toEqual({ ping });
+    expect(optionsOf('nfts export', ['--ping-file', 'other.txt'], { ping })).toEqual({ pingFile: 'other.txt' });
+    expect(optionsOf('nfts export', ['--ping', ping], { pingFile })).toEqual({ ping });
+    expect(optionsOf('nfts export', [], { pingFile })).toEqual({ pingFile: '/conf/ping.txt' });
+    expect(optionsOf('nfts export', [], { pingFile }, { SLUICE_PING: ping })).toEqual({});
   });
 
   test('of a format for people are left out of a file of changes', () => {
@@ -257,6 +267,8 @@ const known: Readonly<Record<keyof Defaults, true>> = {
   jitter: true,
   maxFailures: true,
   limit: true,
+  ping: true,
+  pingFile: true,
   progress: true,
   quiet: true,
 };
