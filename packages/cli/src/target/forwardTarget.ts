@@ -72,7 +72,14 @@ function choosePlaces(
 
 /** Options of every command that sends to a webhook. */
 type WebhookChoice = OptionsOf<
-  'secretFile' | 'headerFile' | 'allowAddress' | 'deliveries' | 'deliveryRate' | 'timeout' | 'retryFor' | 'maxRetryAfter'
+  | 'secretFile'
+  | 'headerFile'
+  | 'allowAddress'
+  | 'deliveries'
+  | 'deliveryRate'
+  | 'timeout'
+  | 'retryFor'
+  | 'maxRetryAfter'
 >;
 
 /** @throws UsageError if there is no secret, or a file can't be read. */
@@ -87,7 +94,13 @@ export async function webhookOptions(
     headers: headerFile === undefined ? undefined : await readHeaders(headerFile, environment),
   });
   let credentials = await read();
-  const connection = { url, allowAddresses: allowAddress, timeout, rateLimit: deliveryRate, retry: chooseRetries(options) };
+  const connection = {
+    url,
+    allowAddresses: allowAddress,
+    timeout,
+    rateLimit: deliveryRate,
+    retry: chooseRetries(options),
+  };
   const files = [isReadable(secretFile) && secretOption, isReadable(headerFile) && '--header-file'].filter(Boolean);
   if (files.length === 0 || [secretFile, headerFile].includes(standardInput)) return { ...connection, ...credentials };
   environment.secretFiles.add(files.join(', '), async () => {
