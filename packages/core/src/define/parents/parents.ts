@@ -4,7 +4,7 @@ import { definedJson, type Json } from '../../json.js';
 import { isDone, type Position } from '../../position.js';
 import type { PageRequest, UndecodedPage } from '../../rows/source/definition.js';
 import type { Partition, PartitionPlan } from '../../rows/source/partitionPlan.js';
-import type { Since, WalkedWindow } from '../../rows/source/increment.js';
+import type { Since, SinceWindow, WalkedWindow } from '../../rows/source/increment.js';
 import type { ListedKeys } from '../../rows/source/listedKeys.js';
 import type { Page } from '../../rows/source/page.js';
 import type { PullIterator } from '../../rows/source/cancellable.js';
@@ -94,11 +94,15 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
     this.isComplete = done;
   }
 
-  /** Windows that end after the walk's beginning wait for earlier ones: rows that change meanwhile move into them. */
+  /**
+   * Windows that end after the walk's beginning wait for earlier ones: rows that change meanwhile move into them. So does
+   * the last one, with which the progress of all ends.
+   */
   mayBegin(partition: number): boolean {
     const { window, unfinished = [] } = this.#open.get(partition) ?? {};
     const { increment } = this.#rules;
-    if (!window || !increment || increment.compare(window.to, window.until) <= 0) return true;
+    if (!window || !increment) return true;
+    if (partition < window.last && increment.compare(window.to, window.until) <= 0) return true;
     const [first] = unfinished;
     return first === partition;
   }
@@ -327,7 +331,7 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
     const { increment } = this.#rules;
     if (!increment?.windows || from === undefined || this.#began === undefined) return [undefined];
     const until = increment.read(new Date(this.#began).toISOString()) ?? from;
-    const listed = increment.windows(from, this.#began);
+    const listed = windowsBefore(this.#start.since?.before, increment.windows(from, this.#began), increment);
     const last = this.known + listed.length - 1;
     return listed.map((window) => ({ ...window, last, until }));
   }
@@ -370,6 +374,19 @@ export class Parents<Row, Params extends object> implements PartitionPlan<Row> {
 }
 
 const longestKey = 10_000;
+
+/** The windows up to a value. The first one stays in any case: a parent without a partition would lose its mark. */
+function windowsBefore(
+  before: string | undefined,
+  windows: readonly SinceWindow[],
+  { compare }: Pick<IncrementalPaging, 'compare'>,
+): readonly SinceWindow[] {
+  if (before === undefined) return windows;
+  const wanted = windows.filter(({ from }, nth) => nth === 0 || compare(from, before) < 0);
+  return wanted.map((window) =>
+    compare(window.from, before) < 0 && compare(before, window.to) < 0 ? { from: window.from, to: before } : window,
+  );
+}
 
 function requestHash(plan: ListingPlan, partition: number): string {
   const { first, details } = plan.request(partition);

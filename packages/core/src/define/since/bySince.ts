@@ -206,6 +206,7 @@ export function bySince(options: SinceOptions): Paging {
       ...(windows && { mend: (mark) => rule.mend?.(mark) ?? mark }),
       isBounded: rule.isTime,
       isSent: place !== undefined,
+      canEnd: true,
       begin,
       windows: listWindows,
       from: put,

@@ -39,13 +39,13 @@ export function rowValues({ field, rule }: SinceField, rows: readonly unknown[],
 }
 
 /**
- * Which rows a walk did not request, by their index: rows before its first value, or rows at or after the end of a
- * window, since an API may take the end to be inclusive.
+ * Which rows a walk does not want, by their index: rows before its first value, or rows at or after its end or that of a
+ * window, since an API may take the end of a window to be inclusive, and is not told that of the walk.
  */
 export function findUnwanted(
   { field, rule, isCoarse, doesFilter }: SinceField,
   rows: readonly RowValue[],
-  { from, to, isOpen }: Since,
+  { from, before, to, isOpen }: Since,
   { isSent, warn }: { readonly isSent: boolean; readonly warn: (message: string) => void },
 ): { readonly isEarly: readonly boolean[]; readonly isLate: readonly boolean[] } {
   const isEarly = rows.map(({ value }) => from !== undefined && rule.compare(value, from) < 0);
@@ -54,7 +54,8 @@ export function findUnwanted(
     warn(`the API lists rows from ${where} that it was asked for, which are left out. ${doesFilter}`);
   if (isSent && !isCoarse && isEarly.includes(true)) report(`before the ${field}`);
   if (isSent && !isCoarse && !isOpen && behindEnd.some((is) => is > 0)) report(`after the last ${field}`);
-  return { isEarly, isLate: behindEnd.map((is) => !isOpen && is >= 0) };
+  const isBehind = (value: string): boolean => before !== undefined && rule.compare(value, before) >= 0;
+  return { isEarly, isLate: rows.map(({ value }, nth) => (!isOpen && (behindEnd[nth] ?? -1) >= 0) || isBehind(value)) };
 }
 
 /**

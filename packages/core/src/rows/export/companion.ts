@@ -11,11 +11,12 @@ import type { Checkpoint } from './checkpoint.js';
 export interface Companion {
   /**
    * Judges its record in the checkpoint of an unfinished run. `isSamePlan`: the plan of that run is that of this one.
+   * `isGivenUp`: it is too old, and nothing of it is visible, so a new run replaces it unless this throws.
    *
    * @returns why a new run replaces that one; `undefined` if it may be resumed, or has no record
    * @throws CheckpointError if it can't be resumed, and its rows may be in the target.
    */
-  judge(found: Checkpoint, isSamePlan: boolean): string | undefined;
+  judge(found: Checkpoint, run: { readonly isSamePlan: boolean; readonly isGivenUp: boolean }): string | undefined;
   /** Loads what earlier runs left, and begins at a checkpoint. Resolves with the checkpoint that has its record. */
   load(checkpoint: Checkpoint): Promise<Checkpoint>;
   readonly walk: Pick<PagesOptions, 'since'>;
@@ -25,7 +26,7 @@ export interface Companion {
   /** The sink has taken a page. */
   add(page: Page<unknown>): void;
   /** Its record for the next checkpoint. What that relies on is durable when it resolves. */
-  record(of: Pick<Checkpoint, 'runId' | 'key'>, isSealed: boolean): Promise<Pick<Checkpoint, 'increment'>>;
+  record(of: Checkpoint, isSealed: boolean): Promise<Pick<Checkpoint, 'increment'>>;
   /** Begins again at a checkpoint, from which it removes its record of an unfinished partition. */
   forget(checkpoint: Checkpoint, partition: number): Checkpoint;
   /** The target is published, and the sealed checkpoint is there still: a run that is killed repeats this. */

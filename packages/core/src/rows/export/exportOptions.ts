@@ -98,6 +98,15 @@ export interface IncrementalOptions {
    * listing for each parent has a mark for each.
    */
   readonly from?: string | undefined;
+  /**
+   * Exports only rows before this value: that of its own is not among them. The mark moves there at most. With `from`, it
+   * is a backfill: the rows of a range come again, and the mark stays where it is, or absent. Ranges that share an end
+   * share no row. A state has one unfinished export, so a backfill is refused while an increment is unfinished, and the
+   * other way round. Default: up to now.
+   *
+   * @example incremental: { from: '2026-01-01T00:00:00Z', until: '2026-02-01T00:00:00Z' }
+   */
+  readonly until?: string | undefined;
   /** Exports all rows, and sets the mark. */
   readonly full?: boolean | undefined;
 }

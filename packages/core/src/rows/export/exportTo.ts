@@ -26,7 +26,7 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
   checkSink('exportTo()', sink);
   checkOptions('exportTo()', options, exportOptionNames);
   if (typeof options.incremental === 'object')
-    checkOptions('incremental of exportTo()', options.incremental, { from: true, full: true });
+    checkOptions('incremental of exportTo()', options.incremental, { from: true, until: true, full: true });
   const { commitEvery, onExpired, incremental, stopWithin = 0, resumeWithin = 0, requireTotal = false } = options;
   if (options.state && sink.state)
     throw new ConfigError(`The sink ${sink.name} keeps its own checkpoints in its target: leave out state.`, {

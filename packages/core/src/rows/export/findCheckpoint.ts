@@ -65,12 +65,15 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
   const returnedFor = age > resumeWithin ? await info.endpoint?.returnedFor?.() : undefined;
   const isTooOld = Math.min(age, returnedFor ?? age) > resumeWithin;
   const tooOld = `The last commit of the interrupted run (${found.savedAt ?? ''}) is too old to resume after. Its ${found.rows} rows are exported again.`;
+  // What a service has received can't be taken back, and a sealed target may be published already.
+  const isHidden = sink.delivery === 'exactly-once' && !found.isSealed;
+  const isSamePlan = found.planHash === plan.hash;
+  const isGivenUp = isTooOld && (sink.isRefreshed === true || isHidden);
+  const whyReplaced = companion?.judge(found, { isSamePlan, isGivenUp });
   // Old rows must not be shown in place of newer ones. Its plan does not matter: nothing of it is visible yet.
   if (sink.isRefreshed && isTooOld) return beginNew(tooOld);
-  const isSamePlan = found.planHash === plan.hash;
-  if ((sink.isRefreshed || !isSamePlan) && (await isPublished(found, sink, target))) return beginNew();
-  const whyReplaced = companion?.judge(found, isSamePlan);
   if (whyReplaced !== undefined) return beginNew(whyReplaced);
+  if ((sink.isRefreshed || !isSamePlan) && (await isPublished(found, sink, target))) return beginNew();
   const changedPart = info.isEndless && !sink.state ? findChangedPart(found.settings, plan.settings) : 'watch';
   // What was found before and is not delivered comes with the new settings, too. A file keeps the form that it has.
   const isCarriedOver = changedPart === 'version' || (changedPart === 'form' && sink.delivery === 'at-least-once');
@@ -87,8 +90,6 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
   const carried = { ...found, planHash: plan.hash, settings: plan.settings, ...(key && { key }) };
   // A position of a watch does not age.
   if (info.isEndless) return { kind: 'earlier', checkpoint: carried };
-  // What a service has received can't be taken back, and a sealed target may be published already.
-  const isHidden = sink.delivery === 'exactly-once' && !found.isSealed;
   if (isHidden && isTooOld) return beginNew(tooOld, !sink.state && found.target === target);
   const pausedFor = (found.pausedFor ?? 0) + age;
   return { kind: 'earlier', checkpoint: { ...carried, pausedFor } };
@@ -159,7 +160,7 @@ function checkPlan(
   );
 }
 
-function describeMade({ madeWith }: Checkpoint): string {
+export function describeMade({ madeWith }: Checkpoint): string {
   const parts = Object.entries(madeWith ?? {}).map(([name, value]) => `${name}: ${value}`);
   return parts.length === 0 ? '' : ` It was made with ${parts.join('; ')}.`;
 }

@@ -17,6 +17,8 @@ export interface Increment {
   readonly isBounded?: boolean;
   /** Whether requests contain the value at which a walk starts. If not, the walk drops earlier rows. Default `true`. */
   readonly isSent?: boolean;
+  /** Whether walks obey `Since.before`. If not, a walk that has it is refused. Default `false`. */
+  readonly canEnd?: boolean;
 }
 
 /** A part of a listing, by the values of its rows. */
@@ -37,10 +39,12 @@ export interface WalkedWindow extends SinceWindow {
   readonly until: string;
 }
 
-/** Walks only rows from a value on. */
+/** Walks only rows from a value on, or before one. */
 export interface Since {
   /** The value at which the walk starts. Default: all rows. */
   readonly from?: string | undefined;
+  /** Rows with this value or a later one are left out, whatever the windows. Default: none are. */
+  readonly before?: string | undefined;
   /** The end of a window. Default: none. */
   readonly to?: string | undefined;
   readonly isOpen?: true | undefined;

@@ -116,13 +116,18 @@ export function checkPagesOptions(
 /** @throws ConfigError if the source cannot start at a value, or the value is invalid. */
 function checkSince(
   { name, increment, maxRows }: Pick<SourceInfo<never>, 'name' | 'increment' | 'maxRows'>,
-  { from }: Since,
+  { from, before }: Since,
 ): void {
   if (!increment) throw new ConfigError(`${name} can't start at a value: its paging is not bySince.`);
   if (maxRows !== undefined)
     throw new ConfigError('maxRows and since exclude each other: what is beyond maxRows would be missed for good.');
-  if (from !== undefined && increment.read(from) === undefined)
-    throw new ConfigError(`since is ${JSON.stringify(from.slice(0, 100))}: it must be ${increment.wanted}.`);
+  for (const value of [from, before])
+    if (value !== undefined && increment.read(value) === undefined)
+      throw new ConfigError(`since is ${JSON.stringify(value.slice(0, 100))}: it must be ${increment.wanted}.`);
+  if (before !== undefined && increment.canEnd !== true)
+    throw new ConfigError(
+      `${name} can't end at a value: nothing says that its walks leave out the rows from there on (canEnd).`,
+    );
 }
 
 /** @throws ConfigError if the action is unknown, or needs a key that the rows do not have. */

@@ -123,6 +123,7 @@ class Walk<T> {
     if (position === 'done') this.#keys?.end(partition.number);
     this.#startFetching();
     const total = totalOfAll(page);
+    const isFiltered = this.#source.filter !== undefined || this.#options.since?.before !== undefined;
     return {
       items,
       position: this.#position,
@@ -130,7 +131,7 @@ class Walk<T> {
       partition: partition.number,
       endsPartition: position === 'done',
       ...partition.marks,
-      ...(total !== undefined && { listed: total, ...(!this.#source.filter && { total }) }),
+      ...(total !== undefined && { listed: total, ...(!isFiltered && { total }) }),
       ...notes,
       ...(receivedAt !== undefined && { receivedAt }),
     };

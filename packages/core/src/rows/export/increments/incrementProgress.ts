@@ -18,6 +18,10 @@ export interface ListingProgress {
 
 /** How far an incremental export has walked: part of its checkpoint. */
 export interface IncrementProgress extends ListingProgress {
+  /** It has no rows with this value or a later one. */
+  readonly until?: string;
+  /** It fetches a range again, and leaves no mark. */
+  readonly isBackfill?: true;
   /** It has all rows, whatever the marks of the parents. */
   readonly isFull?: true;
   /**
@@ -81,9 +85,10 @@ export function forgetPartition(progress: IncrementProgress, partition: number):
 /** Whether an untrusted value, of a checkpoint, is the progress of an increment. */
 export function isIncrementProgress(value: unknown): boolean {
   if (!isRecord(value) || !isListingProgress(value)) return false;
-  const { isFull, parents = {}, records = 0, next } = value;
+  const { isFull, isBackfill, until, parents = {}, records = 0, next } = value;
   return (
-    (isFull === undefined || isFull === true) &&
+    [isFull, isBackfill].every((flag) => flag === undefined || flag === true) &&
+    (until === undefined || typeof until === 'string') &&
     isCount(records) &&
     isRecord(parents) &&
     Object.values(parents).every(isListingProgress) &&

@@ -1,9 +1,10 @@
 import { CheckpointError, ConfigError } from '../../../errors.js';
 import { hashOf } from '../../source/fingerprint.js';
 import type { SourceInfo } from '../../source/sourceInfo.js';
+import type { Checkpoint } from '../checkpoint.js';
 import type { Companion } from '../companion.js';
-import type { ExportSetup } from '../exportOptions.js';
-import { checkSameKey, hashTarget } from '../findCheckpoint.js';
+import type { ExportSetup, IncrementalOptions } from '../exportOptions.js';
+import { checkSameKey, describeMade, hashTarget } from '../findCheckpoint.js';
 import { forgetPartition, type IncrementProgress, isMark, type ListingMark } from './incrementProgress.js';
 import { ListingIncrement, type MarkedSource, unreadableMarkError } from './listingIncrement.js';
 import { ParentIncrements } from './parentIncrements.js';
@@ -28,12 +29,21 @@ export function createIncrements(setup: Omit<ExportSetup<never>, 'companion'>): 
     throw new ConfigError(
       `${name} can't be exported incrementally: its ${partitions} partitions would share a mark, and rows of one would be missed where another is further. Export each partition by itself, or make it a listing for each row of another one.`,
     );
-  const { from: given, full = false } = incremental === true ? {} : incremental;
-  if (full && given !== undefined) throw new ConfigError('from and full exclude each other.');
-  const from = given === undefined ? undefined : increment.read(given);
-  if (given !== undefined && from === undefined)
-    throw new ConfigError(`from is ${JSON.stringify(given.slice(0, 100))}: it must be ${increment.wanted}.`);
-  return keepMark(setup, { name, rule: increment, state, markName: nameMark(info), from, full });
+  const given: IncrementalOptions = incremental === true ? {} : incremental;
+  const { full = false } = given;
+  const read = (option: 'from' | 'until'): string | undefined => {
+    const { [option]: text } = given;
+    if (text === undefined) return undefined;
+    if (full) throw new ConfigError(`${option} and full exclude each other.`);
+    const value = increment.read(text);
+    if (value !== undefined) return value;
+    throw new ConfigError(`${option} is ${JSON.stringify(text.slice(0, 100))}: it must be ${increment.wanted}.`);
+  };
+  const [from, until] = [read('from'), read('until')];
+  const isBackfill = from !== undefined && until !== undefined;
+  if (isBackfill && increment.compare(from, until) >= 0)
+    throw new ConfigError('from must be before until: there are no rows between them.');
+  return keepMark(setup, { name, rule: increment, state, markName: nameMark(info), from, until, full, isBackfill });
 }
 
 /** The name of a source's mark. With other parameters it has another one. */
@@ -43,21 +53,37 @@ export function nameMark({ name, rowsIdentity, identity }: SourceInfo<never>): s
 
 /** Where the increment of one export begins, what it has seen, and the mark that it leaves. */
 function keepMark({ info, sink, options }: Omit<ExportSetup<never>, 'companion'>, source: MarkedSource): Companion {
-  const { state, markName, from, full } = source;
+  const { state, markName, from, until, full, isBackfill } = source;
   const walked: Walked = info.partitions === Infinity ? new ParentIncrements(source) : walkToOneMark(source);
+  const recordOf = async (run: Checkpoint, isSealed: boolean): Promise<{ readonly increment: IncrementProgress }> => {
+    const bounds = { ...(until !== undefined && { until }), ...(isBackfill && { isBackfill }) };
+    return { increment: { ...(await walked.record(run, isSealed)), ...bounds } };
+  };
   let hasMark = false;
   return {
-    judge({ increment, target, rows, source: name }, isSamePlan) {
+    judge(found, { isSamePlan, isGivenUp }) {
+      const { increment, target, rows, source: name } = found;
       if (!increment) return undefined;
+      if (isOtherRange(increment, source)) {
+        if (isGivenUp && !isBackfill) return undefined;
+        throw otherRangeError(found, increment);
+      }
       // A target of its own for each increment is usual, e.g. a file per day. The mark has not moved, so no row is missed.
       if (target !== hashTarget(sink))
         return `The last incremental export did not finish. Its target was another one: what it left there is not used. Its ${rows} rows are exported again.`;
       // In another plan, its values may be of another type.
-      if (!isSamePlan || !lacksRows(increment, source)) return undefined;
+      if (!isSamePlan || isGivenUp) return undefined;
+      const isSameEnd = increment.until === until;
+      const difference = lacksRows(increment, source)
+        ? 'began later than'
+        : isSameEnd
+          ? undefined
+          : 'ends elsewhere than';
+      if (difference === undefined) return undefined;
       if (sink.isRefreshed)
-        return `The last incremental export did not finish, and began later than this one. Its ${rows} rows are exported again.`;
+        return `The last incremental export did not finish, and ${difference} this one. Its ${rows} rows are exported again.`;
       throw new CheckpointError(
-        'The checkpoint was written by an incremental export that began later than this one.',
+        `The checkpoint was written by an incremental export that ${difference} this one.`,
         { changed: ['incremental'], source: name },
         [{ kind: 'rerun' }, { kind: 'restart' }],
       );
@@ -72,8 +98,7 @@ function keepMark({ info, sink, options }: Omit<ExportSetup<never>, 'companion'>
       // The record of a sealed checkpoint has the next mark.
       if (increment) return checkpoint;
       const { scope } = mark ?? {};
-      const record = { increment: await walked.record(checkpoint, false), ...(scope !== undefined && { scope }) };
-      return { ...checkpoint, ...record };
+      return { ...checkpoint, ...(await recordOf(checkpoint, false)), ...(scope !== undefined && { scope }) };
     },
     get walk() {
       return { since: walked.since };
@@ -84,17 +109,32 @@ function keepMark({ info, sink, options }: Omit<ExportSetup<never>, 'companion'>
     // In the next increment, a parent may have another partition, and a row be in another window.
     rowScope: (scope, { parents = [] }) => `${scope}/${JSON.stringify(parents)}`,
     add: (page) => walked.add(page, page.increment),
-    record: async (run, isSealed) => ({ increment: await walked.record(run, isSealed) }),
+    record: recordOf,
     forget({ increment, ...checkpoint }, partition) {
       const rest = increment && forgetPartition(increment, partition);
       walked.begin(rest);
       return { ...checkpoint, ...(rest && { increment: rest }) };
     },
     async published({ increment, runId, scope = runId }) {
-      if (increment?.next) await state.save(markName, { ...increment.next, scope });
+      if (increment?.next && !isBackfill) await state.save(markName, { ...increment.next, scope });
     },
     close: () => walked.close(),
   };
+}
+
+/** Whether either an unfinished export or this one is a backfill, and not of the same range. */
+function isOtherRange(found: IncrementProgress, { from, until, isBackfill }: MarkedSource): boolean {
+  const isSame = found.isBackfill === true && isBackfill && found.from === from && found.until === until;
+  return (found.isBackfill === true || isBackfill) && !isSame;
+}
+
+function otherRangeError(found: Checkpoint, { isBackfill, from = '', until = '' }: IncrementProgress): CheckpointError {
+  const what = isBackfill ? `of the rows from ${from} until ${until}` : 'of what is new';
+  return new CheckpointError(
+    `An export ${what} has not finished, and its checkpoint would be lost: run it again first.${describeMade(found)}`,
+    { changed: ['incremental'], source: found.source },
+    isBackfill ? [{ kind: 'restart' }] : [],
+  );
 }
 
 /** Whether an unfinished increment lacks rows that are wanted now: all of them, or those from a value on. */
@@ -108,19 +148,22 @@ function lacksRows(found: IncrementProgress, { from, full, rule }: MarkedSource)
 type Walked = Pick<ParentIncrements, 'load' | 'begin' | 'since' | 'add' | 'record' | 'close'>;
 
 /** The same for a source that has one mark. */
-function walkToOneMark({ name, rule, state, markName, from, full }: MarkedSource): Walked {
+function walkToOneMark({ name, rule, state, markName, from, until, full, isBackfill }: MarkedSource): Walked {
   let mark: ListingMark | undefined;
-  let listing = new ListingIncrement(rule, { mark, from }, undefined);
+  const begin = (resumed?: IncrementProgress): ListingIncrement =>
+    new ListingIncrement(rule, { mark, from, before: until }, resumed);
+  let listing = begin();
   return {
     async load() {
       const record = full ? undefined : await state.load(markName);
       if (record === undefined) return undefined;
       if (!isMark(record) || rule.read(record.value) === undefined) throw unreadableMarkError();
-      mark = record;
+      // What a backfill fetches again is known.
+      if (!isBackfill) mark = record;
       return record;
     },
     begin(resumed) {
-      listing = new ListingIncrement(rule, { mark, from }, resumed);
+      listing = begin(resumed);
     },
     get since() {
       return listing.since;

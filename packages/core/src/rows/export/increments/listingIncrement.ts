@@ -6,6 +6,8 @@ import type { StateStore } from '../../sink/stateStore.js';
 
 /** A source whose increments leave a mark. */
 export interface MarkedSource extends IncrementalOptions {
+  /** It has both ends, so it begins where no mark counts, and leaves none. */
+  readonly isBackfill: boolean;
   readonly name: string;
   readonly rule: Increment;
   readonly state: StateStore;
@@ -21,6 +23,8 @@ interface ListingStart {
   readonly mark: ListingMark | undefined;
   /** Given instead of the mark. */
   readonly from: string | undefined;
+  /** It ends before this value, and its mark moves no further. */
+  readonly before?: string | undefined;
   /** The value that its walk reaches without any row. */
   readonly until?: string | undefined;
 }
@@ -30,6 +34,7 @@ export class ListingIncrement {
   readonly #rule: Increment;
   readonly #mark: ListingMark | undefined;
   readonly #known: ReadonlySet<string>;
+  readonly #before: string | undefined;
   readonly #until: string | undefined;
   #progress: ListingProgress;
   /** Exported rows that the next increment may get again. */
@@ -37,9 +42,14 @@ export class ListingIncrement {
   #settled: string | undefined;
 
   /** Begins a walk at the mark that the last one left, or where `from` says, or continues one. */
-  constructor(rule: Increment, { mark, from: given, until }: ListingStart, resumed: ListingProgress | undefined) {
+  constructor(
+    rule: Increment,
+    { mark, from: given, before, until }: ListingStart,
+    resumed: ListingProgress | undefined,
+  ) {
     this.#rule = rule;
     this.#mark = mark;
+    this.#before = before;
     this.#until = until;
     const from = given ?? mark?.value;
     const isBeyond = given !== undefined && mark !== undefined && rule.compare(given, mark.value) > 0;
@@ -55,7 +65,8 @@ export class ListingIncrement {
     const { from } = this.#progress;
     const isAt = ([row, at]: RowAtValue): boolean =>
       this.#known.has(row) && from !== undefined && this.#rule.compare(at, from) === 0;
-    return { from, isKnown: (row) => this.#known.has(row), knownAt: this.#mark?.known.some(isAt) ? from : undefined };
+    const knownAt = this.#mark?.known.some(isAt) ? from : undefined;
+    return { from, before: this.#before, isKnown: (row) => this.#known.has(row), knownAt };
   }
 
   /** Rows are missing, so the mark stays; or it moves to the window in which they are. */
@@ -107,17 +118,21 @@ export class ListingIncrement {
   get #reached(): string | undefined {
     const { began } = this.#progress;
     const latest = this.#laterOf(this.#progress.latest, this.#until);
-    return latest === undefined || began === undefined ? undefined : this.#rule.mark(latest, began);
+    if (latest === undefined || began === undefined) return undefined;
+    return this.#earlierOf(this.#rule.mark(latest, began), this.#before);
   }
 
   get #settledNow(): string | undefined {
-    const { held } = this.#progress;
     const reached = this.#reached;
-    return held !== undefined && reached !== undefined && this.#rule.compare(held, reached) < 0 ? held : reached;
+    return reached && this.#earlierOf(reached, this.#progress.held);
   }
 
   #from(value: string | undefined, rows: readonly RowAtValue[]): RowAtValue[] {
     return rows.filter(([, at]) => value === undefined || this.#rule.compare(at, value) >= 0);
+  }
+
+  #earlierOf(a: string, b: string | undefined): string {
+    return b !== undefined && this.#rule.compare(b, a) < 0 ? b : a;
   }
 
   #laterOf(a: string | undefined, b: string | undefined): string | undefined {

@@ -36,17 +36,19 @@ export class ParentIncrements {
 
   /**
    * Loads the marks, for a new export or one that continues. `undefined` if there are none or all rows are wanted anyway.
+   * A backfill reads and adds none.
    *
    * @throws CheckpointError if they can't be read.
    */
   async load(resumed: Pick<Checkpoint, 'runId' | 'increment'> | undefined): Promise<Mark | undefined> {
-    const { state, markName, full: isFull = false, rule } = this.#source;
+    const { state, markName, full: isFull = false, isBackfill, rule } = this.#source;
     const record = await state.load(markName).catch((error: unknown) => {
       if (isFull) return undefined;
       throw error;
     });
     const mark = isParentsMark(record) ? record : undefined;
     if (record !== undefined && !mark && !isFull) throw unreadableMarkError();
+    if (isBackfill) return mark;
     this.#marks = new ParentMarks(state.log(markName), rule);
     const own = resumed && { run: resumed.runId, records: resumed.increment?.records ?? 0 };
     await this.#marks.load(mark, { own, isFull });
@@ -66,6 +68,7 @@ export class ParentIncrements {
     const { from } = this.#start;
     return {
       from,
+      before: this.#source.until,
       ofParent: (parent, partition, window) => this.#opened(parent, partition, window).since,
       beginOf: (parent) => from ?? this.#markOf(parent)?.value,
     };
@@ -117,7 +120,8 @@ export class ParentIncrements {
     if (window) this.#windows.set(partition, window);
     const open = window && this.#open.get(last);
     if (open) return open.listing;
-    const start = { mark: this.#markOf(parent), from: this.#start.from, until: window?.until };
+    const { until: before } = this.#source;
+    const start = { mark: this.#markOf(parent), from: this.#start.from, before, until: window?.until };
     const listing = new ListingIncrement(this.#source.rule, start, this.#resumed.get(last));
     this.#resumed.delete(last);
     this.#open.set(last, { parent, listing });
