@@ -93,6 +93,7 @@ export class ListingApi {
         compare: (a, b) => (a < b ? -1 : a > b ? 1 : 0),
         read: (value) => (value === '' ? undefined : value),
         wanted: 'an id',
+        canEnd: true,
         // Rows of the second partition may appear late.
         mark: (latest) => latest.slice(0, 1),
       },
@@ -128,8 +129,8 @@ interface ItemPage {
 }
 
 /** Rows' values are their ids, and so are their hashes. */
-function withoutKnown({ rows: all, next }: ItemPage, { from = '', isKnown }: PageRequest['since'] = {}) {
-  const rows = all.filter(({ id }) => id >= from && isKnown?.(id) !== true);
+function withoutKnown({ rows: all, next }: ItemPage, { from = '', before = '~', isKnown }: PageRequest['since'] = {}) {
+  const rows = all.filter(({ id }) => id >= from && id < before && isKnown?.(id) !== true);
   return { rows, next, increment: { at: 0, rows: rows.map(({ id }) => [id, id] as const) } };
 }
 

@@ -64,6 +64,17 @@ export const incrementChecks: Checks<WalkedSource> = {
     checkRows(listRows(again), [], 'From the mark on, where all rows are known');
   },
 
+  'ends an increment before a value, and emits all rows that are before it': async (walked) => {
+    const { increment, pages } = await walkToMark(walked);
+    if (increment.canEnd !== true) throw new Skipped('a source whose increments can end at a value (canEnd)');
+    const values = listValues(pages);
+    const before = values.toSorted((a, b) => increment.compare(a, b))[Math.floor(values.length / 2)] ?? '';
+    const rows = listRows(pages).filter((_, nth) => increment.compare(values[nth] ?? '', before) < 0);
+    const inOrder = (of: readonly unknown[]): readonly unknown[] =>
+      of.toSorted((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1));
+    checkRows(inOrder(listRows(await walked.pages({ since: { before } }))), inOrder(rows), `Before ${before}`);
+  },
+
   'leaves out rows from before the mark where its API does not filter by it': async (walked) => {
     const { increment, mark } = await walkToMark(walked);
     await walked.firstPage(walked.recorded({ prefetch: 0 }));

@@ -350,6 +350,11 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
     ({ from }) => (from === undefined ? {} : { from }),
   ),
 
+  'emits the row at the end of an increment': sinceMutant(
+    'ends an increment before a value, and emits all rows that are before it',
+    ({ before, ...since }) => ({ ...since, ...(before !== undefined && { before: `${before}+` }) }),
+  ),
+
   'does not wait for its quota': mutant(
     'waits while its API says that nothing is left of a quota, and then continues',
     (source, api) => {
