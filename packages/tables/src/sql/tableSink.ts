@@ -197,7 +197,9 @@ export function tableSink<T extends object>(database: Database, target: string, 
             `${table} has rows, and no export with this definition and these parameters has left a mark: all rows are appended. Those that the table has are there twice then.`,
           );
         if (isWithoutOthers)
-          context.warn?.(`The rows of earlier increments are not in ${table} any more, so all rows are exported.`);
+          context.warn?.(
+            `The rows of earlier increments are not in ${table} any more, so ${context.hasMark ? 'their mark does not count' : 'all rows are exported'}.`,
+          );
         const hash = await ledger.commit(async (session) => {
           await check(session, parts, effective);
           if (isWithoutOthers) await ledger.removeMarks(session);
