@@ -40,7 +40,7 @@ export async function exportSource(
   { given, params: others, ...known }: KnownSource = {},
 ): Promise<number> {
   const { config } = invocation;
-  const { source, pageSize, maxRows, concurrency, since } = options;
+  const { source, pageSize, maxRows, concurrency } = options;
   checkConcurrency(options);
   const incremental = chooseIncrement(options);
   const read = given ?? (await readGivenParams(options.param, environment));
@@ -51,7 +51,7 @@ export async function exportSource(
       const found = findSource(client, source, config);
       const make = (params: object) => found({ ...params, pageSize, maxRows });
       const rows = withParams(found, read, ['pageSize', 'maxRows'], make, others);
-      if (incremental) checkIncrement(rows, since);
+      if (incremental) checkIncrement(rows, options);
       return asRecords(rows);
     },
     concurrency,
@@ -63,34 +63,45 @@ export async function exportSource(
 
 /** The increments of a command line. @throws UsageError if its options do not go together. */
 function chooseIncrement(options: CommandOptions<'export'>): ExportOptions['incremental'] {
-  const { incremental = false, since, full = false, state, to, maxRows } = options;
+  const { incremental = false, since, until, full = false, state, to, maxRows } = options;
+  const bound = since !== undefined ? '--since' : until !== undefined ? '--until' : undefined;
   if (!incremental) {
-    const flag = since === undefined ? '--full' : '--since';
-    if (since !== undefined || full) throw new UsageError(`${flag} needs --incremental.`);
+    if (bound !== undefined || full) throw new UsageError(`${bound ?? '--full'} needs --incremental.`);
     return undefined;
   }
-  if (since !== undefined && full)
-    throw new UsageError('--since and --full exclude each other: give a start, or export all rows.');
+  if (bound !== undefined && full)
+    throw new UsageError(
+      `${bound} and --full exclude each other: give ${bound === '--since' ? 'a start' : 'an end'}, or export all rows.`,
+    );
   if (maxRows !== undefined)
     throw new UsageError('--incremental goes without --max-rows: the rows beyond it would be missed for good.');
   if (to === standardOutput)
     throw new UsageError(
       "--incremental needs a target that can be resumed, i.e. a file, a webhook or a plugin's sink: what was missed on stdout would not come again.",
     );
-  // A table keeps how far it came itself.
-  if (state === undefined && (to === undefined || !tableName(to)))
+  // A table keeps how far it came itself, and a range of rows leaves no mark.
+  const needsState = (to === undefined || !tableName(to)) && (since === undefined || until === undefined);
+  if (state === undefined && needsState)
     throw new UsageError('--incremental needs --state DIR: there it keeps how far the last export came.');
-  return { from: since, full };
+  return { from: since, until, full };
 }
 
-/** @throws UsageError if a source has no increments, or cannot start at this value. */
-function checkIncrement({ info: { name, increment } }: Source<unknown>, since: string | undefined): void {
+/** @throws UsageError if a source has no increments, or cannot start or end at these values. */
+function checkIncrement(
+  { info: { name, increment } }: Source<unknown>,
+  { since, until }: Pick<CommandOptions<'export'>, 'since' | 'until'>,
+): void {
   if (!increment)
     throw new UsageError(
       `${name} can't be exported with --incremental: its API is not described as one that can be asked for what is new (paging: bySince). To see what changed since the last run: sluice watch ${name} --polls 1 --state DIR`,
     );
-  if (since !== undefined && increment.read(since) === undefined)
-    throw new UsageError(`--since is ${JSON.stringify(since.slice(0, 100))}, and must be ${increment.wanted}.`);
+  const [from, end] = Object.entries({ since, until }).map(([option, text]) => {
+    const value = text === undefined ? undefined : increment.read(text);
+    if (text === undefined || value !== undefined) return value;
+    throw new UsageError(`--${option} is ${JSON.stringify(text.slice(0, 100))}, and must be ${increment.wanted}.`);
+  });
+  if (from !== undefined && end !== undefined && increment.compare(from, end) >= 0)
+    throw new UsageError('--since must be before --until: there are no rows between them.');
 }
 
 /** `sluice watch API.SOURCE`: reports every change of any source, including those of plugins. */

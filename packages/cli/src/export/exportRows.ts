@@ -184,6 +184,7 @@ export async function exportRows<T>(
     if (finishedAt !== undefined) latest = { ...report, isDone: false };
     const { elapsed, retries, sent } = read();
     const incremental = exportOptions?.incremental;
+    const { full, from, until } = typeof incremental === 'object' ? incremental : {};
     const summary = summaryLine({
       ...report,
       target: name,
@@ -192,7 +193,7 @@ export async function exportRows<T>(
       redeliveries: sent?.redeliveries,
       again: sayAgain(kind, sink.identity),
       repeats: exportOptions?.repeats,
-      isIncrement: incremental !== undefined && (incremental === true || incremental.full !== true),
+      isIncrement: incremental !== undefined && !full && (from === undefined || until === undefined),
     });
     if (isLast) page?.end({ outcome: 'finished', message: redact(summary, secrets) });
     const shownName = visibleText(name);

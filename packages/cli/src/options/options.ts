@@ -261,6 +261,11 @@ export const groups = {
       'with --incremental: start at this value, e.g. 2026-01-31T00:00:00Z, instead of the last one',
       oneRun,
     ),
+    until: text(
+      'value',
+      'with --incremental: only rows before this value; with --since, these come again, and the last one stays',
+      oneRun,
+    ),
     full: flag('with --incremental: export all rows again, and start from there the next time', oneRun),
   }),
   watchedRows: group('Which rows:', {
