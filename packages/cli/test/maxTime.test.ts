@@ -3,13 +3,16 @@ import { join } from 'node:path';
 import { startReceiver, startSandbox, type Fault, type Sandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../scripts/testScope.js';
+import { openDatabase, postgresPrograms } from '../../../test/kit/postgresServer.js';
 import { redisProgram, startRedis } from '../../../test/kit/redisServer.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { Failure, TimeUp } from '../src/errors/errors.js';
 import { main } from '../src/program.js';
 import { judgeTimeUp } from '../src/watch/timeUp.js';
+import { configFolder } from './config/configFolder.js';
 import { folderWithSecret, forwardArgs, forwardTo, forwardWatchArgs, placesFor, secret } from './forwarding.js';
 import { exportArgs, exportedIn } from './interruptedExport.js';
+import { journal } from './journal.js';
 import { settingsFor, sluice, startSluice, type Outcome } from './runSluice.js';
 import { testEnvironment } from './testEnvironment.js';
 import { changesInFile, folded, listed, listenTo, watchArgs } from './watching.js';
@@ -254,6 +257,14 @@ describe('--max-time itself', () => {
   });
 });
 
+const databases: readonly (readonly [what: string, open: () => Promise<readonly string[]>])[] = [
+  ['a table of PostgreSQL', async () => ['--to', `${(await openDatabase()).url}?table=streams`]],
+  [
+    'a database',
+    async () => ['--to', 'journal:changes.jsonl', '--state', `${(await openDatabase()).url}?name=streams`],
+  ],
+];
+
 describe('a watch with --max-time', () => {
   const between = ['--every', '1h', '--to', 'changes.jsonl'];
 
@@ -297,6 +308,53 @@ describe('a watch with --max-time', () => {
       stderr: `${middle} The state is in changes.jsonl.sluice; run the same command to resume.\n`,
     });
   });
+
+  /** Where the state of a watch may be, besides a folder. */
+  const places: readonly (readonly [what: string, open: () => Promise<readonly string[]>])[] = [
+    ['a table of SQLite', () => Promise.resolve(['--to', 'streams.sqlite#streams'])],
+    ["a plugin's store", () => Promise.resolve(['--to', 'journal:changes.jsonl', '--state', 'kept:known.json'])],
+    ...(postgresPrograms === undefined ? [] : databases),
+  ];
+
+  test.each(places)(
+    'T7 counts the runs in vain with its state in %s, and a pause is none',
+    { tags: ['slow'] },
+    async (_, open) => {
+      let isAway: Fault | undefined = never;
+      await using sandbox = await startSandbox({ streams: 6, nasty: 0, script: () => isAway });
+      const cwd = configFolder({ 'sluice.config.js': journal });
+      const args = ['streams', 'watch', ...(await open()), '--every', '1h', '--quiet'];
+      const run = () => slice(sandbox, args, { cwd, at: requested(1) });
+      const inVain = async (runs: number): Promise<void> => {
+        const { code, stderr } = await run();
+        const sentence =
+          runs === 1
+            ? 'Stopped by --max-time in the middle of a poll.'
+            : `No poll has succeeded in ${runs} runs in a row`;
+        expect({ code, stderr }).toEqual({
+          code: runs === 1 ? 75 : 1,
+          stderr: expect.stringContaining(sentence) as string,
+        });
+      };
+      await inVain(1);
+      isAway = { kind: 'status', status: 429, headers: { 'retry-after': '7200' } };
+      const paused = await sluice([...args, '--max-retry-after', '1d', '--max-time', '1h'], {
+        env: settingsFor(sandbox),
+        cwd,
+      });
+      expect(paused).toMatchObject({
+        code: 75,
+        stderr: expect.stringMatching(/^sluice: Stopped: the next request may start at [^,]+, after the end/) as string,
+      });
+      isAway = never;
+      await inVain(2);
+      isAway = undefined;
+      const polled = await sluice([...args, '--polls', '1'], { env: settingsFor(sandbox), cwd });
+      expect(polled).toEqual({ code: 0, stdout: '', stderr: '' });
+      isAway = never;
+      await inVain(1);
+    },
+  );
 
   test('C9 after polls that failed ends with 75, and then with 1 and their error', async () => {
     let isGone = false;

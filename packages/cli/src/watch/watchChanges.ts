@@ -126,7 +126,7 @@ async function watchChanges(
     const hasMoved = counts().changes > 0 || frame.look().accepted > 0;
     return (reason instanceof TimeUp && !reason.isPaused && !hasMoved) || undefined;
   };
-  const slices = environment.endsAt === undefined || !store ? undefined : countInVain(store, isInVain);
+  const slices = store && countInVain(store, isInVain);
   const source = watch(client, {
     every: interval,
     jitter,
