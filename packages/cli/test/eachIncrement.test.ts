@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { openDatabase, postgresPrograms } from '../../../test/kit/postgresServer.js';
 import { byLine, ChangingForge, keptOf, type TableEntry } from '../../core/test/define/changingForge.js';
 import { configFolder, run } from './config/configFolder.js';
 import { readTable } from './readTable.js';
@@ -114,5 +115,29 @@ test(
     expect(rows.flat().toSorted()).toEqual(
       forge.rows.map(({ table, id, text }) => `${table}/${String(id)} ${text}`).toSorted(),
     );
+  },
+);
+
+test.runIf(postgresPrograms !== undefined)(
+  'E6 an increment whose file is lost with its disk is refused by its name, and --restart begins it again',
+  { tags: ['slow'] },
+  async () => {
+    const { forge, folder } = await openForge();
+    const { url } = await openDatabase();
+    const stored = args('1.jsonl', '--state', `${url}?name=entries`, '--commit-every', '1', '--progress', 'none');
+    forge.say = ({ pathname }) => (pathname.endsWith('/c') ? { status: 403, body: {} } : undefined);
+    expect(await run(stored, folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('rows committed') });
+    forge.say = () => undefined;
+    rmSync(join(folder, '1.jsonl.part'));
+    const requests = forge.asked.length;
+    for (let again = 0; again < 2; again += 1)
+      expect(await run(stored, folder)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/^sluice: [^\n]*1\.jsonl\.part no longer exists[^\n]* --restart[^\n]*\n$/),
+      });
+    expect(forge.asked).toHaveLength(requests);
+    expect((await run([...stored, '--restart'], folder)).code).toBe(0);
+    expect(entriesIn(folder, '1.jsonl').toSorted(byLine)).toEqual(forge.rows.sort(byLine));
   },
 );

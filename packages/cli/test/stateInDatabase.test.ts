@@ -1,11 +1,14 @@
-import { startReceiver, startSandbox, type Delivery, type Receiver } from '@sluice/sandbox';
+import { join } from 'node:path';
+import { startReceiver, startSandbox, type Delivery, type Fault, type Receiver } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { casesOf } from '../../../scripts/testEffort.js';
+import { onTestEnd } from '../../../scripts/testScope.js';
 import { openDatabase, postgresPrograms } from '../../../test/kit/postgresServer.js';
 import { Random } from '../../../test/kit/random.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { folderWithSecret, forwardArgs, forwardTo, forwardWatchArgs, here, leftIn, secret } from './forwarding.js';
 import { settingsFor, startSluice } from './runSluice.js';
-import { folded, listed, type StreamChange } from './watching.js';
+import { changesInFile, folded, listed, type StreamChange } from './watching.js';
 
 /** The changes that were accepted, in the order of their sequence. */
 function changesAt({ accepted }: Receiver): StreamChange[] {
@@ -79,6 +82,72 @@ describe.runIf(postgresPrograms !== undefined)('--state postgres://', () => {
     expect(receiver.counts.requests).toBe(2 * requests);
     expect(await query("SELECT string_agg(DISTINCT target, ' ' ORDER BY target) FROM _sluice_state")).toBe('a b');
   });
+
+  const gone: Fault = { kind: 'status', status: 404 };
+
+  /** A forward that has failed half-way, whose state is in a database. */
+  async function halfForwarded() {
+    let isFailing = true;
+    const script = ({ n }: { readonly n: number }): Fault | undefined => (isFailing && n > 6 ? gone : undefined);
+    const sandbox = await startSandbox({ holdings: 200, owners: 1, script });
+    const receiver = await startReceiver({ secrets: [secret] });
+    onTestEnd(() => sandbox.close());
+    onTestEnd(() => receiver.close());
+    const database = await opened();
+    const args = forwardArgs(sandbox, receiver, '--quiet', '--page-size', '10', '--state', database.state);
+    const cwd = folderWithSecret();
+    const failed = await here(sandbox, cwd, args);
+    expect(failed).toMatchObject({ code: 1, stderr: expect.stringMatching(/At least \d+ rows are delivered/) });
+    isFailing = false;
+    return { ...database, sandbox, args, cwd };
+  }
+
+  test('C6 changes go on in a new file if that of a watch is lost with its disk', async () => {
+    await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
+    const { state } = await opened();
+    const args = ['streams', 'watch', '--to', 'changes.jsonl', '--polls', '1', '--quiet', '--state', state];
+    const types = [];
+    for (const tag of ['first', 'second']) {
+      const cwd = temporaryFolder();
+      expect(await here(sandbox, cwd, args)).toEqual({ code: 0, stdout: '', stderr: '' });
+      types.push(changesInFile(join(cwd, 'changes.jsonl')).map(({ type }) => type));
+      sandbox.setStream(1, { tag });
+    }
+    expect(types).toEqual([['initial', 'initial', 'initial'], ['changed']]);
+  });
+
+  const damages: readonly (readonly [what: string, sql: string, sentence: RegExp, code?: number])[] = [
+    ['cut off', "UPDATE _sluice_state SET record = '{' WHERE name = 'record/checkpoint'", /can't be read/],
+    [
+      'something else',
+      "UPDATE _sluice_state SET record = '[]' WHERE name = 'record/checkpoint'",
+      /The checkpoint can't be read/,
+    ],
+    [
+      'of a newer version',
+      "UPDATE _sluice_state SET record = jsonb_set(record::jsonb, '{v}', '9') WHERE name = 'record/checkpoint'",
+      /newer version of Sluice/,
+    ],
+    ['of a newer format', `UPDATE _sluice_state SET record = '{"v":9}' WHERE name = ''`, /another version of Sluice/],
+    ['without its lease', 'ALTER TABLE _sluice_state DROP COLUMN until', /has no until/, 2],
+  ];
+
+  test.each(damages)(
+    'E6 a state that is %s is refused in a sentence',
+    { tags: ['slow'] },
+    async (_, sql, sentence, expected = 1) => {
+      const { sandbox, args, cwd, query } = await halfForwarded();
+      await query(sql);
+      const all = "SELECT string_agg(name || record, ' ' ORDER BY name, nth) FROM _sluice_state WHERE name <> ''";
+      const before = await query(all);
+      const { requests } = sandbox.counts;
+      const { code, stdout, stderr } = await here(sandbox, cwd, args);
+      expect({ code, stdout, stderr }).toEqual({ code: expected, stdout: '', stderr: expect.stringMatching(sentence) });
+      expect(stderr).toMatch(/^sluice: [^\n]+\n$/);
+      expect(await query(all)).toBe(before);
+      expect(sandbox.counts.requests).toBe(requests);
+    },
+  );
 
   test.each([
     ['postgres://me@127.0.0.1/jobs', '--state lacks the name of the state'],

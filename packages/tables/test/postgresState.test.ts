@@ -215,6 +215,38 @@ describe.runIf(postgresPrograms !== undefined)('state in PostgreSQL', () => {
     expect(await state.load('checkpoint')).toEqual({ rows: 1 });
   });
 
+  test('of somebody else, or damaged, is refused in a sentence, and stays as it was', async () => {
+    const { url, query, stateOf } = await opened();
+    const state = stateOf();
+    const release = await state.lock(signal);
+    await state.save('checkpoint', { rows: 1 });
+    await release();
+    const role = `reader_${process.pid}_${Date.now()}`;
+    await query(`CREATE ROLE ${role} LOGIN`);
+    onTestEnd(async () => {
+      await query(`DROP ROLE ${role}`);
+    });
+    const foreign = stateOf({ url: url.replace('tester@', `${role}@`) });
+    await expect(foreign.lock(signal)).rejects.toMatchObject({
+      code: 'sink',
+      message: expect.stringContaining('permission denied for table _sluice_state'),
+    });
+    await query("UPDATE _sluice_state SET record = '{' WHERE name = 'record/checkpoint'");
+    await hold(state);
+    await expect(state.load('checkpoint')).rejects.toMatchObject({
+      code: 'checkpoint',
+      message: expect.stringContaining("The row record/checkpoint of the table public._sluice_state can't be read."),
+    });
+    await query('ALTER TABLE _sluice_state RENAME TO kept');
+    await query('CREATE VIEW _sluice_state AS SELECT * FROM kept');
+    await expect(stateOf().lock(signal)).rejects.toThrow(
+      'public._sluice_state in this database is not the table in which Sluice keeps checkpoints: it is not a table.',
+    );
+    expect(await query("SELECT record FROM kept WHERE name <> ''")).toEqual([{ record: '{' }]);
+    await query('DROP VIEW _sluice_state');
+    await query('ALTER TABLE kept RENAME TO _sluice_state');
+  });
+
   test('resumes a watch, which tells what changed meanwhile', async () => {
     const { stateOf } = await opened();
     let rows = itemsOf([1, 2]);
