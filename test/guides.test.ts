@@ -440,8 +440,8 @@ describe.concurrent('the guide everyNight.md', () => {
 
   test('has manifests that are YAML, with the names of Kubernetes and GitHub', async () => {
     for (const code of manifests) expect(await format(code, { parser: 'yaml', singleQuote: true })).toBe(code);
-    const kinds = manifests.map((code) => /^kind: (\w+)$/m.exec(code)?.[1] ?? /^(?:jobs|services):$/m.exec(code)?.[0]);
-    expect(kinds).toEqual(['CronJob', 'services:', 'jobs:', 'Deployment']);
+    const kinds = manifests.map((code) => /^kind: \w+$|^(?:jobs|services):$|^- uses: \S+(?=@)/m.exec(code)?.[0]);
+    expect(kinds).toEqual(['kind: CronJob', 'services:', 'jobs:', '- uses: actions/cache', 'kind: Deployment']);
   });
 
   test('C12 has a service whose watch answers health checks', async () => {
