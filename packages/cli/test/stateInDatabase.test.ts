@@ -116,26 +116,33 @@ describe.runIf(postgresPrograms !== undefined)('--state postgres://', () => {
     expect(types).toEqual([['initial', 'initial', 'initial'], ['changed']]);
   });
 
-  const damages: readonly (readonly [what: string, sql: string, sentence: RegExp, code?: number])[] = [
-    ['cut off', "UPDATE _sluice_state SET record = '{' WHERE name = 'record/checkpoint'", /can't be read/],
+  const damages: readonly (readonly [what: string, sql: string, code: number, sentence: RegExp])[] = [
+    ['cut off', "UPDATE _sluice_state SET record = '{' WHERE name = 'record/checkpoint'", 1, /can't be read/],
     [
       'something else',
       "UPDATE _sluice_state SET record = '[]' WHERE name = 'record/checkpoint'",
+      1,
       /The checkpoint can't be read/,
     ],
     [
       'of a newer version',
       "UPDATE _sluice_state SET record = jsonb_set(record::jsonb, '{v}', '9') WHERE name = 'record/checkpoint'",
+      1,
       /newer version of Sluice/,
     ],
-    ['of a newer format', `UPDATE _sluice_state SET record = '{"v":9}' WHERE name = ''`, /another version of Sluice/],
-    ['without its lease', 'ALTER TABLE _sluice_state DROP COLUMN until', /has no until/, 2],
+    [
+      'of a newer format',
+      `UPDATE _sluice_state SET record = '{"v":9}' WHERE name = ''`,
+      1,
+      /another version of Sluice/,
+    ],
+    ['without its lease', 'ALTER TABLE _sluice_state DROP COLUMN until', 2, /has no until/],
   ];
 
   test.each(damages)(
     'E6 a state that is %s is refused in a sentence',
     { tags: ['slow'] },
-    async (_, sql, sentence, expected = 1) => {
+    async (_, sql, expected, sentence) => {
       const { sandbox, args, cwd, query } = await halfForwarded();
       await query(sql);
       const all = "SELECT string_agg(name || record, ' ' ORDER BY name, nth) FROM _sluice_state WHERE name <> ''";
