@@ -61,6 +61,16 @@ test('as it is installed, it exports without any other package', async () => {
   ).toMatchObject([...sandbox.holdingsOf([owner])]);
 });
 
+test('as it is installed, it says how to install the package of the page', { tags: ['slow'] }, async () => {
+  const bin = join(installed(), 'dist/bin.js');
+  const env = { SLUICE_API_KEY: 'key-of-the-tests', SLUICE_STREAMS_URL: 'https://api.invalid' };
+  await expect(run(process.execPath, [bin, 'streams', 'watch', '--dashboard'], { env })).rejects.toMatchObject({
+    code: 2,
+    stderr:
+      'sluice: For --dashboard one more package is needed: npm install @sluice/dashboard, with -g if Sluice is installed globally.\n',
+  });
+});
+
 test('an export loads few files, and none of what it does not use', { tags: ['slow'] }, async () => {
   const sandbox = await startSandbox({ holdings: 10, owners: 1 });
   onTestFinished(() => sandbox.close());

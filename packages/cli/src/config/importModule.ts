@@ -57,7 +57,9 @@ export async function loadOptional<Module>(
     return await load();
   } catch (error) {
     if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new UsageError(`For ${purpose} one more package is needed: npm install ${name}.`);
+    throw new UsageError(
+      `For ${purpose} one more package is needed: npm install ${name}, with -g if Sluice is installed globally.`,
+    );
   }
 }
 
