@@ -98,34 +98,48 @@ async function isLocal(path: string, fileSystem: FileSystem): Promise<boolean> {
   return kind === 'disk' || kind === 'memory';
 }
 
-/** `undefined` where no socket can be made, or reached. @throws `ENOENT` if its folder was removed just now */
+/** `undefined` where no socket can be made, or reached. @throws `ENOENT` if its folder or its name was removed just now */
 async function makeSocket(path: string): Promise<HeldClaim | undefined> {
   try {
     return await withSocketPath(path, async (short) => {
       const server = await listenAt(short);
-      if ((await tryConnect(short)) === 'accepted') return { endsForAll: true, release: () => closeServer(server) };
+      const answer = await tryConnect(short);
+      if (answer === 'accepted') return { endsForAll: true, release: () => closeServer(server) };
       // Node removes it.
       await closeServer(server);
+      throwIfRemoved(answer, path);
       return undefined;
     });
   } catch (error) {
-    if (platformCode(error) === 'ENOENT') throw error;
+    throwIfRemoved(platformCode(error), path);
     return undefined;
   }
+}
+
+/**
+ * Whoever locks the folder removes names like that of a claim that is being made, since their processes may be dead. The
+ * claim is made again then: one of another kind would outlive its process for others.
+ *
+ * @throws `ENOENT`
+ */
+function throwIfRemoved(code: number | string | undefined, path: string): void {
+  if (code === 'ENOENT') throw Object.assign(new Error(`ENOENT: ${path} was removed`), { code });
 }
 
 /** What open(2) of macOS takes besides: it locks the file until that is closed, or fails with `EAGAIN`. */
 const openLocks = { shared: 0x10, exclusive: 0x20 } as const;
 
-/** `undefined` where a lock can't be had, or keeps nobody out. */
+/** `undefined` where a lock can't be had, or keeps nobody out. @throws `ENOENT` as for a socket */
 async function makeLocked(path: string): Promise<HeldClaim | undefined> {
   const { O_CREAT, O_EXCL, O_RDWR, O_NONBLOCK } = constants;
   try {
     const file = await open(path, O_CREAT | O_EXCL | O_RDWR | O_NONBLOCK | openLocks.exclusive, 0o600);
-    if ((await tryLock(path)) === 'EAGAIN') return { endsForAll: true, release: () => file.close() };
+    const answer = await tryLock(path);
+    if (answer === 'EAGAIN') return { endsForAll: true, release: () => file.close() };
     await file.close();
-  } catch {
-    // Its file will tell.
+    throwIfRemoved(answer, path);
+  } catch (error) {
+    throwIfRemoved(platformCode(error), path);
   }
   await unlink(path).catch(() => undefined);
   return undefined;

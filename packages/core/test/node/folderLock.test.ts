@@ -487,6 +487,33 @@ describe('E8 a claim', () => {
   );
 });
 
+test(
+  'E8 a claim whose unfinished name is removed by the holder is made again, as a socket',
+  { tags: ['slow'] },
+  async () => {
+    const folder = join(temporaryFolder(), 'state');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'checkpoint'), '{}');
+    // Removes half of them, each once: whoever enters removes what somebody may have left who was killed.
+    const remover = new Worker(
+      `const { readdirSync, unlinkSync } = require('node:fs');
+    const folder = require('node:worker_threads').workerData;
+    for (const seen = new Set(); ;)
+      for (const name of readdirSync(folder))
+        if (/^sluice-[0-7]/.test(name) && !seen.has(name)) try { seen.add(name); unlinkSync(folder + '/' + name); } catch {}`,
+      { eval: true, workerData: folder },
+    );
+    onTestFinished(() => void remover.terminate());
+    await once(remover, 'online');
+    for (let nth = 0; nth < 200; nth += 1) {
+      const release = await lock(folder);
+      const name = readdirSync(folder).find((each) => each.startsWith('lock-'));
+      expect(lstatSync(join(folder, name!)).isSocket()).toBe(true);
+      await release();
+    }
+  },
+);
+
 test('E8 a folder that is taken away while it is made is made again', { tags: ['slow'] }, async () => {
   const folder = join(temporaryFolder(), 'state');
   const over = new AbortController();
