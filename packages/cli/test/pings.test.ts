@@ -71,7 +71,7 @@ async function interrupted(
 const nowhere = { SLUICE_STREAMS_URL: 'http://127.0.0.1:1' };
 const exportStreams = ['streams', 'export', '--to', 'out.csv'];
 
-describe('Y8 an export with --ping', () => {
+describe('C14 an export with --ping', () => {
   test('pings when it begins, and when it has succeeded', async () => {
     await using sandbox = await startSandbox({ streams: 3 });
     const monitor = await startMonitor();
@@ -101,7 +101,7 @@ describe('Y8 an export with --ping', () => {
     expect(monitor.pings).toEqual(['GET /ID?state=run&code=', 'GET /ID?state=fail&code=3']);
   });
 
-  test('Y6 pings nothing at its end if --max-time has ended it, and a failure if a signal has', slow, async () => {
+  test('pings nothing at its end if --max-time has ended it, and a failure if a signal has', slow, async () => {
     for (const [reason, code, ends] of [
       [new TimeUp(), 75, []],
       [new Interruption('SIGTERM'), 143, ['GET /ID/fail']],
@@ -225,7 +225,7 @@ describe('Y8 an export with --ping', () => {
   );
 });
 
-test('Y8 a monitor that never answers delays the end of a process, and nothing else', slow, async () => {
+test('C14 a monitor that never answers delays the end of a process, and nothing else', slow, async () => {
   await using sandbox = await startSandbox({ streams: 3 });
   const monitor = await startMonitor('never');
   const args = [...exportStreams, '--quiet', ...pinging(monitor)];
@@ -239,7 +239,7 @@ test('Y8 a monitor that never answers delays the end of a process, and nothing e
   expect(monitor.pings).toEqual(expect.arrayContaining(begunAndDone));
 });
 
-describe('Y8 a watch with --ping', () => {
+describe('C14 a watch with --ping', () => {
   test('pings once its polls succeed, and nothing when SIGTERM stops it', async () => {
     await using sandbox = await startSandbox({ streams: 3 });
     const monitor = await startMonitor();
@@ -283,7 +283,7 @@ describe('Y8 a watch with --ping', () => {
 });
 
 test.skipIf(redisProgram === undefined)(
-  'Y8 a worker of a cluster with --ping pings its start and its end',
+  'C14 a worker of a cluster with --ping pings its start and its end',
   slow,
   async () => {
     await using sandbox = await startSandbox({ streams: 3 });
