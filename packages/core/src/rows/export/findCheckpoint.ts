@@ -49,11 +49,14 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
   const found = decodeCheckpoint(record);
   const fitted = fitSource(source, concurrency, found.fitted);
   const plan = await hashPlan(fitted.source.info, sink, options);
+  const hasSameSettings = found.planHash === plan.hash;
+  const hasOtherColumns = !hasSameSettings && sink.addsColumns === true && differInColumns(found, plan);
+  const isSamePlan = hasSameSettings || hasOtherColumns;
   if (found.finishedAt !== undefined) {
     // After it, there may be more that is new.
     if (companion || sink.isRefreshed) return beginNew();
     // A finished export is never refused: with another plan or project, or a changed target, it is ignored.
-    const isSame = found.planHash === plan.hash && (sameProject || (await hasSameKey(found, info)));
+    const isSame = isSamePlan && (sameProject || (await hasSameKey(found, info)));
     const finished =
       isSame && found.sinkPosition !== undefined
         ? await sink.finished?.(found.sinkPosition, options.onWarning)
@@ -67,17 +70,22 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
   const tooOld = `The last commit of the interrupted run (${found.savedAt ?? ''}) is too old to resume after. Its ${found.rows} rows are exported again.`;
   // What a service has received can't be taken back, and a sealed target may be published already.
   const isHidden = sink.delivery === 'exactly-once' && !found.isSealed;
-  const isSamePlan = found.planHash === plan.hash;
   const isGivenUp = isTooOld && (sink.isRefreshed === true || isHidden);
   const whyReplaced = companion?.judge(found, { isSamePlan, isGivenUp });
   // Old rows must not be shown in place of newer ones. Its plan does not matter: nothing of it is visible yet.
   if (sink.isRefreshed && isTooOld) return beginNew(tooOld);
   if (whyReplaced !== undefined) return beginNew(whyReplaced);
   if ((sink.isRefreshed || !isSamePlan) && (await isPublished(found, sink, target))) return beginNew();
+  // What is sealed may be published, and its rows must not be there twice.
+  if (hasOtherColumns && (sink.isRefreshed || !found.isSealed))
+    return beginNew(
+      `The interrupted run began with other columns. Its ${found.rows} rows are exported again.`,
+      found.isRestart,
+    );
   const changedPart = info.isEndless && !sink.state ? findChangedPart(found.settings, plan.settings) : 'watch';
   // What was found before and is not delivered comes with the new settings, too. A file keeps the form that it has.
   const isCarriedOver = changedPart === 'version' || (changedPart === 'form' && sink.delivery === 'at-least-once');
-  if (!isCarriedOver) checkPlan(found, plan, sink);
+  if (!isCarriedOver && !isSamePlan) checkPlan(found, plan, sink);
   checkCompanion(companion, found);
   if (found.sinkPosition === undefined && found.target !== target)
     throw new CheckpointError(
@@ -143,12 +151,7 @@ async function isPublished<T>(found: Checkpoint, sink: Sink<T>, target: string |
 }
 
 /** Refuses one without rows, too: a killed run may have left rows that only its own plan identifies as ours. */
-function checkPlan(
-  found: Checkpoint,
-  { hash, settings }: ExportPlan,
-  { delivery }: Pick<Sink<never>, 'delivery'>,
-): void {
-  if (found.planHash === hash) return;
+function checkPlan(found: Checkpoint, { settings }: ExportPlan, { delivery }: Pick<Sink<never>, 'delivery'>): void {
   const changed = compareSettings(found.settings, settings);
   // A sink that can't truncate may have passed on rows that no checkpoint counts.
   const isEmpty = found.rows === 0 && delivery === 'exactly-once';
@@ -265,9 +268,17 @@ export async function hashPlan<T>(
  * @example compareSettings(before.settings, now.settings) // ['coin', 'pageSize', 'paging']
  */
 export function compareSettings(before: ExportPlan['settings'], now: ExportPlan['settings']): string[] {
+  return [...new Set(changedPaths(before, now).map(nameSetting))].sort();
+}
+
+function changedPaths(before: ExportPlan['settings'], now: ExportPlan['settings']): string[] {
   const paths = [...new Set([...Object.keys(before), ...Object.keys(now)])];
-  const changed = paths.filter((path) => before[path] !== now[path]);
-  return [...new Set(changed.map(nameSetting))].sort();
+  return paths.filter((path) => before[path] !== now[path]);
+}
+
+/** Whether two plans differ in nothing but the columns of the source. */
+function differInColumns(before: Pick<Checkpoint, 'settings'>, now: ExportPlan): boolean {
+  return changedPaths(before.settings, now.settings).join() === 'columns';
 }
 
 /** Settings that users know by another name, or only as a part of something else. */

@@ -213,6 +213,11 @@ function chooseHistory<T>({ commits, options }: ExportJob<T>): string | undefine
 function createContext<T>(job: ExportJob<T>, how: Opening): SinkContext<T> {
   const { info, sink, state, commits, options, clock, cancelled } = job;
   const { uncommitted } = job.source;
+  const list =
+    how.resumeAt &&
+    uncommitted &&
+    ((of: 'first' | 'before') => () =>
+      uncommitted({ startAt: commits.position, newHistory: chooseHistory(job) }, cancelled, of));
   return {
     source: info.name,
     schema: info.schema,
@@ -223,10 +228,8 @@ function createContext<T>(job: ExportJob<T>, how: Opening): SinkContext<T> {
     stateFolder: state?.folder,
     log: state && ((name) => state.log(name)),
     recommit: state && commits.recommit,
-    uncommitted:
-      how.resumeAt &&
-      uncommitted &&
-      (() => uncommitted({ startAt: commits.position, newHistory: chooseHistory(job) }, cancelled)),
+    uncommitted: list?.('first'),
+    committed: list?.('before'),
     clock,
     warn: options.onWarning,
     onDelivery: (delivery) =>

@@ -37,13 +37,14 @@ export function checkSink(owner: string, sink: unknown): void {
 export function guardSink<T>(sink: Sink<T>, options: GuardOptions): Sink<T> {
   const whose = `The sink ${sink.name}`;
   const calls = new GuardedCalls(whose, SinkError, options);
-  const { name, identity, target, delivery, state, isRefreshed } = sink;
+  const { name, identity, target, delivery, state, isRefreshed, addsColumns } = sink;
   return {
     name,
     identity,
     target,
     delivery,
     isRefreshed,
+    addsColumns,
     state: state && guardStore(state, `The state of the sink ${name}`, options),
     check: sink.check && ((context) => calls.make('check', async () => sink.check?.(context))),
     withoutPartition:

@@ -31,6 +31,11 @@ export interface SinkContext<T> {
    * these may be behind `resumeAt`. Given by sources with their own state. Absent for a new target, or if unknown.
    */
   readonly uncommitted?: (() => AsyncIterable<readonly T[]>) | undefined;
+  /**
+   * Lists, page by page, the rows that the position to resume from stands for, if the source has state of its own: of a
+   * watch, each row that the target has, as an `added` change. Absent for a new target, or if unknown.
+   */
+  readonly committed?: (() => AsyncIterable<readonly T[]>) | undefined;
   /** Reports a warning about the target that does not fail the export. Default: warnings are dropped. */
   readonly warn?: ((message: string) => void) | undefined;
   /** Reports a delivery to an endpoint to the observers of the client. Default: deliveries are not reported. */
@@ -102,6 +107,8 @@ export interface SinkReport {
   readonly rowsNotRemoved?: number;
   /** The changes to the rows of a target that had some; absent if the sink does not know. */
   readonly changes?: RowChanges;
+  /** Columns that the sink has added to its target since the last export into it; absent if there are none. */
+  readonly addedColumns?: readonly string[];
 }
 
 /** The changes of an export to the rows that its target had. */
@@ -216,6 +223,12 @@ export interface Sink<T> {
    * finished one, and replaces an unfinished one that should not or can't be resumed: see `resumeWithin`. Default: no.
    */
   readonly isRefreshed?: boolean | undefined;
+  /**
+   * The sink adds columns that its target lacks, so a source with other columns is no other plan. An interrupted run that
+   * began with other columns is replaced; of a sink that is not refreshed, one that is sealed is published with its own.
+   * Default: no.
+   */
+  readonly addsColumns?: boolean | undefined;
   /** @throws SinkError if the target can't be written. Then it has changed nothing. */
   readonly open: (context: SinkContext<T>) => Promise<SinkWriter<T>>;
 }

@@ -78,8 +78,16 @@ export interface WalkOptions extends PagesOptions {
 /** Where a walk starts or resumes. */
 export type WalkStart = Pick<WalkOptions, 'startAt' | 'newHistory'>;
 
-/** Lists the rows that a walk emits first because the source has stored them, page by page. */
-export type ListUncommitted<T> = (start: WalkStart, signal: AbortSignal) => AsyncIterable<readonly T[]>;
+/**
+ * Lists the rows that a walk emits first because the source has stored them, page by page.
+ *
+ * @param of `before`: those that the source has stored of what it emitted before. Default: `first`
+ */
+export type ListUncommitted<T> = (
+  start: WalkStart,
+  signal: AbortSignal,
+  of?: 'first' | 'before',
+) => AsyncIterable<readonly T[]>;
 
 /** @throws ConfigError if an option is invalid, or does not fit the source. */
 export function checkPagesOptions(

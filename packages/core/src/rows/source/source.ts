@@ -124,8 +124,8 @@ export class Source<T> extends Flow<T> {
     const { uncommitted } = this;
     const pipeUncommitted: ListUncommitted<R> | undefined =
       uncommitted &&
-      async function* (start, signal) {
-        for await (const rows of uncommitted(start, signal)) yield await collect(from(rows).pipe(operator), signal);
+      async function* (start, signal, of) {
+        for await (const rows of uncommitted(start, signal, of)) yield await collect(from(rows).pipe(operator), signal);
       };
     const fit: SourceFit<R> = (concurrency, earlier) => {
       const { source, kept } = this.fit(concurrency, earlier);

@@ -173,10 +173,10 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     const fitted = fitSource(source, concurrency);
     return new WatchRun(fitted.source, settings, { startAt: decodePosition(startAt), newHistory });
   };
-  const uncommitted = async function* (start: WalkStart, signal: AbortSignal) {
+  const uncommitted = async function* (start: WalkStart, signal: AbortSignal, of: 'first' | 'before' = 'first') {
     const run = createRun(start);
     try {
-      yield* run.uncommitted(signal);
+      yield* of === 'first' ? run.uncommitted(signal) : run.committed(signal);
     } finally {
       await run.end();
     }

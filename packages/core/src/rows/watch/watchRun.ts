@@ -148,6 +148,23 @@ export class WatchRun<T> {
     }
   }
 
+  /** The rows that the consumer has, as changes that add them. Changes nothing. */
+  async *committed(signal: AbortSignal): AsyncGenerator<readonly WatchEvent<T>[], void, undefined> {
+    const log = await this.#open(signal);
+    const { generation = 0 } = this.#start.startAt ?? {};
+    const rows = new Map(log.snapshot.rows);
+    const later = log.uncommitted.filter((each) => each.generation > generation);
+    for (const { key, before } of later.flatMap(({ differences }) => differences).reverse())
+      if (before === null) rows.delete(key);
+      else rows.set(key, before);
+    const differences = Array.from(rows, ([key, after]): Difference<T> => {
+      return { type: 'added', key, before: null, after, fields: [] };
+    });
+    const observedAt = new Date(this.#settings.clock.now()).toISOString();
+    const delta = { generation, observedAt, scope: `${log.history}-committed`, differences, missing: new Map() };
+    for (let from = 0; from < differences.length; from += changesPerPage) yield eventsOf(log, delta, from);
+  }
+
   /** Commits a page when the consumer requests the next one, since it has received the page then. */
   async *#run(signal: AbortSignal): AsyncGenerator<Page<WatchEvent<T>>, undefined, undefined> {
     const { clock, events, every, newTicks, polls } = this.#settings;
