@@ -11,7 +11,7 @@ import type { RunTarget } from './run/run.js';
 import { tableTarget } from './run/tableRun.js';
 
 /** Options of {@link postgresRun}. */
-export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock' | 'mode' | keyof TargetRetryOptions> & {
+export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock' | 'mode' | 'extra' | keyof TargetRetryOptions> & {
   /** What becomes of rows that the table has. Default `fail`. */
   readonly mode?: TableMode | undefined;
 } & RunTotals;

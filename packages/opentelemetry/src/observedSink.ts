@@ -22,7 +22,7 @@ const databases: Readonly<Record<string, string>> = { postgres: 'postgresql', sq
 export function observeSink<T>(sink: Sink<T>, observation: Observation): Sink<T> {
   const { name, identity, target, delivery, state } = sink;
   const run: ExportRun = { uncommitted: 0, rows: 0 };
-  const { check, withoutPartition, finished, isRefreshed } = sink;
+  const { check, withoutPartition, finished, isRefreshed, addsColumns } = sink;
   return {
     name,
     identity,
@@ -33,6 +33,7 @@ export function observeSink<T>(sink: Sink<T>, observation: Observation): Sink<T>
     withoutPartition: withoutPartition?.bind(sink),
     finished: finished?.bind(sink),
     isRefreshed,
+    addsColumns,
     async open(context) {
       const attributes = { 'sluice.source': context.source, 'sluice.sink': name };
       run.span = observation.tracer.startSpan(`export ${context.source}`, { attributes });

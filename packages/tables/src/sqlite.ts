@@ -23,7 +23,7 @@ import {
   type TableToRead,
 } from './sql/readTable.js';
 import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
-import { findOutage, openSqlite, readRefusal, readSqlite } from './sqlite/driver.js';
+import { findOutage, openSqlite, readAlterRefusal, readRefusal, readSqlite } from './sqlite/driver.js';
 
 export type * from './publicTypes.js';
 
@@ -187,6 +187,7 @@ function sqliteDatabase(place: SqlitePlace): { readonly database: Database; read
     hasSchemas: false,
     types,
     readRefusal: readRefusal,
+    readAlterRefusal,
     exactCollation: 'BINARY',
     allowSwaps: 'let one of its columns be null',
     // A commit is near, and rows that wait for a larger one are copied by the garbage collector.

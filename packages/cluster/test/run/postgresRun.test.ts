@@ -193,6 +193,18 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     ]);
   });
 
+  test('adds a column that its definition has gained when it is submitted', { tags: ['slow'] }, async () => {
+    const rows = [[[[{ id: 'a', note: '1' }]]]];
+    const { database, plan, submit } = await startRun(rows, { mode: 'merge', key: ['id'], schema: 'evolve' });
+    plan.definition = { schema: { columns: ['id', 'note'] } };
+    await database.query("CREATE TABLE items AS SELECT unnest(ARRAY['a', 'old']) AS id");
+    await finish(plan, await submit());
+    expect(await database.query('SELECT id, note FROM items ORDER BY id')).toEqual([
+      { id: 'a', note: '1' },
+      { id: 'old', note: null },
+    ]);
+  });
+
   test('K2 continues where a save was, on any machine', async () => {
     const { plan, submit, open, ids } = await startRun(longPartition);
     const run = await submit();

@@ -442,6 +442,11 @@ export function readRefusal(error: unknown): Refusal | undefined {
   return { message: error.message + detail, isTwin: state === '23505' };
 }
 
+/** Why a table can't be altered: 42 is a missing right or another kind of table, 54 a limit, 0A what is not supported. */
+export function readAlterRefusal(error: unknown): string | undefined {
+  return /^(42|54|0A)/.test(readState(error) ?? '') && error instanceof Error ? error.message : undefined;
+}
+
 /** The code of an error of the server. @see https://www.postgresql.org/docs/current/errcodes-appendix.html */
 function readState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;

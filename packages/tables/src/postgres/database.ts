@@ -10,7 +10,7 @@ import {
   type TableHolder,
   type TableName,
 } from '../sql/database.js';
-import { findOutage, openPostgres, readRefusal, type OpenOptions } from './connection.js';
+import { findOutage, openPostgres, readAlterRefusal, readRefusal, type OpenOptions } from './connection.js';
 
 /** Where a database of PostgreSQL is. */
 export interface PostgresPlace {
@@ -71,6 +71,7 @@ export function postgresDatabase(
     types,
     timestamp: formatTimestamp,
     readRefusal: readRefusal,
+    readAlterRefusal,
     exactCollation: '"C"',
     allowSwaps: 'make the constraint DEFERRABLE, or let one of its columns be null',
     fireDeferred: 'SET CONSTRAINTS ALL IMMEDIATE',

@@ -83,6 +83,7 @@ export class PostgresRunTable implements RunTable {
       const shape = createTableShape(this.#database, rows.schema, rows.options, await session.readColumns(table.full));
       const staging = new StagingTable(this.#database, table, shape, run.id);
       await checkMode(session, staging.target, rows.options.mode ?? 'fail');
+      await staging.target.addColumns(session);
       await staging.create(session);
       // Few bytes, whatever the rows: it finds those of a partition that starts over.
       await session.run(`CREATE INDEX ON ${staging.sql} USING brin (${staging.order}) WITH (autosummarize = on)`);

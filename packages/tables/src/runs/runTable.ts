@@ -14,7 +14,9 @@ export interface RunTotals {
 
 /** What becomes of the rows of a run. All its workers have the same. */
 export interface RunRows<T> {
-  readonly options: Omit<TableOptions, 'table' | 'mode'> & { readonly mode?: TableMode | undefined } & RunTotals;
+  readonly options: Omit<TableOptions, 'table' | 'mode' | 'extra'> & {
+    readonly mode?: TableMode | undefined;
+  } & RunTotals;
   readonly schema: RowSchema<T> | undefined;
 }
 

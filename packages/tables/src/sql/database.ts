@@ -205,6 +205,8 @@ export interface Database {
   readonly types: StoredTypes<DeclaredType> & { readonly generation: DeclaredType };
   /** Why a table refused a value of a statement, by its type, a constraint or an index; `undefined` if it did not. */
   readonly readRefusal: (error: unknown) => Refusal | undefined;
+  /** Why the database refused to alter a table, without an end; `undefined` if it did not, or may not later. */
+  readonly readAlterRefusal: (error: unknown) => string | undefined;
   /** The collation by which only the same text is equal. */
   readonly exactCollation: string;
   /** How a table lets rows swap values of which no two may be the same, for the end of a message. */

@@ -69,6 +69,7 @@ export type Displaced = ReadonlyMap<string, Values>;
 export class MirrorShape<T> implements TableColumns {
   readonly columns: readonly TableColumn[];
   readonly key: readonly string[];
+  readonly mayLack: TableColumns['mayLack'];
   readonly kept: Kept;
   /** The column that is null in rows that are there now, if others stay, too. */
   readonly live: TableColumn | undefined;
@@ -95,6 +96,7 @@ export class MirrorShape<T> implements TableColumns {
       );
     this.columns = [...rows.columns, ...own];
     this.key = this.#hasKeyColumn ? [keyColumn] : rows.key;
+    this.mayLack = rows.mayLack;
   }
 
   /** The changes of a generation, as what they do to the table. */

@@ -256,6 +256,7 @@ export class HistoryTable {
    *
    * @param missing what becomes of rows that are not staged: they end; end if the last complete walk lacked them, too; stay
    * @param maxRemoved how many rows may end as removed. Default: all
+   * @param added columns that no version has had before: a row that differs in nothing else gets its values in place
    * @returns how many of them stay
    * @throws SinkError if a rule of the table does not let a version begin or end, or if rows are to end that an incomplete
    * walk may only have left out
@@ -265,14 +266,16 @@ export class HistoryTable {
     { at, isComplete }: Poll,
     missing: 'end' | 'confirm' | 'stay',
     maxRemoved?: MaxRemoved,
+    added: readonly string[] = [],
   ): Promise<number> {
     const { name, columns, key } = this.#staging.target;
+    const filled = columns.map((column) => column.name).filter((column) => added.includes(column));
     if (missing === 'end' && !isComplete && (await hasRows(session, `${this.#sql} WHERE ${this.#isMissing}`)))
       throw untoldRemovals(name.given);
     const hasRules = (await session.readTraits(name.full))?.hasRules === true;
     const before = hasRules ? await countRows(session, this.#sql) : 0;
     const live = maxRemoved === undefined ? 0 : await countRows(session, `${this.#sql} WHERE ${isLive}`);
-    const own = new Set<string>(Object.values(versionColumns).map(({ name }) => name));
+    const own = new Set<string>([...Object.values(versionColumns).map(({ name }) => name), ...filled]);
     const compared = columns.filter(({ name }) => !key.includes(name) && !own.has(name) && this.#compares(name));
     // JSON has no equality in every database, and that of texts may be a loose one: so letter by letter.
     const exactly = ` COLLATE ${this.#database.exactCollation}`;
@@ -285,6 +288,10 @@ export class HistoryTable {
       await session.run(
         `UPDATE ${this.#sql} SET ${validTo} = ${staged}.${validFrom}, ${quote(ended.name)} = 'changed' FROM ${this.#staging.sql} AS ${staged} WHERE ${this.#sql}.${isLive} AND ${this.#sameKey} AND (${listValues(this.#sql)}) IS DISTINCT FROM (${listValues(staged)})`,
       );
+    if (filled.length > 0)
+      await session.run(
+        `UPDATE ${this.#sql} SET ${filled.map((name) => `${quote(name)} = ${staged}.${quote(name)}`).join(', ')} FROM ${this.#staging.sql} AS ${staged} WHERE ${this.#sql}.${isLive} AND ${this.#sameKey}`,
+      );
     const left = missing === 'stay' ? undefined : await this.#findLeft(session, missing);
     if (left !== undefined) {
       const removed = await session.run(`UPDATE ${this.#sql} SET ${endVersion} WHERE ${left}`, at, 'removed');
@@ -292,13 +299,13 @@ export class HistoryTable {
     }
     if (missing !== 'end') await this.#recordMissing(session, missing);
     const names = columns.map(({ name }) => quote(name));
-    const added = await session.run(
+    const begun = await session.run(
       `INSERT INTO ${this.#sql} (${names.join(', ')}) SELECT ${names.map((name) => `${staged}.${name}`).join(', ')} FROM ${this.#withoutVersion} ORDER BY ${staged}.${this.#staging.order}`,
     );
     await this.#staging.target.fireDeferred(session);
     const rowsNotRemoved = missing === 'end' ? 0 : await countRows(session, `${this.#sql} WHERE ${this.#isMissing}`);
     if (!hasRules) return rowsNotRemoved;
-    this.#staging.target.checkCount('kept', before + added, await countRows(session, this.#sql));
+    this.#staging.target.checkCount('kept', before + begun, await countRows(session, this.#sql));
     const rows = await this.#staging.countRows(session);
     this.#staging.target.checkCount('kept', rows, rows - (await countRows(session, this.#withoutVersion)));
     return rowsNotRemoved;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LockError, type Sink, type StateStore } from '@sluice/core';
-import { recordState, type Release, type StateLog } from '@sluice/core/kit';
+import { isRecord, recordState, type Release, type StateLog } from '@sluice/core/kit';
 import {
   besideTable,
   countRows,
@@ -19,6 +19,9 @@ import { TableConnection } from './tableConnection.js';
 
 /** The record of what was published last. */
 export const published = 'published';
+
+/** The record of the columns that were added to the table. */
+const addedColumns = 'added';
 
 /** What the names of records begin with that say up to where rows were exported, so that the next export has only new ones. */
 const mark = 'mark-';
@@ -197,6 +200,18 @@ export class Ledger implements TableState {
     });
     // The rows that they stand for are gone. The next increment is to know that, and not only to begin anew.
     if (by.mode === 'replace') await this.#records.change(session, 'UPDATE', recordName(mark), "SET record = 'null'");
+  }
+
+  /** The columns that were added to the table since rows were published there, whichever run did. */
+  async loadAdded(): Promise<readonly string[]> {
+    const record = await this.load(addedColumns);
+    const { columns } = isRecord(record) ? record : {};
+    return Array.isArray(columns) ? columns.map(String) : [];
+  }
+
+  /** As a part of the transaction that adds columns, or publishes the first rows that have them. */
+  putAdded(session: Session, columns: readonly string[]): Promise<void> {
+    return this.put(session, addedColumns, { columns });
   }
 
   /** As a part of a transaction. */

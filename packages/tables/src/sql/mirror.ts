@@ -9,12 +9,13 @@ import {
   type TargetRetryOptions,
 } from '@sluice/core/kit';
 import type { Database, SqlValue } from './database.js';
-import { encodeValue, MirrorShape, type ComparedWalk, type Displaced } from './generation.js';
+import { encodeValue, MirrorShape, type ComparedWalk, type Displaced, type Values } from './generation.js';
 import { namesBeside, readLastPoll } from './historyTable.js';
 import { Ledger, type TableSink } from './ledger.js';
 import { MirrorTable, type MirrorState } from './mirrorTable.js';
 import { rowsRecord, RowsSeen } from './rowsRecord.js';
 import { TableConnection } from './tableConnection.js';
+import { describeAdded } from './targetTable.js';
 import { checkTableName, createTableShape, type NewFields } from './tableShape.js';
 
 /** Where and how the rows of a watch become a table. */
@@ -35,8 +36,14 @@ export interface MirrorOptions extends TargetRetryOptions {
    * back, it is null again. Starting over deletes them. Default `false`: they are deleted at once.
    */
   readonly deletedAt?: boolean | undefined;
-  /** What becomes of fields that are not columns of the watched rows: `discard` (the default), or `freeze`, an error. */
+  /**
+   * What becomes of fields that are not columns of the watched rows: `discard` (the default), or `freeze`, an error. `evolve`
+   * is `discard`, and adds a column that the rows have and the table lacks, with the values of the last accepted poll: in
+   * all rows, and in a history in the versions that are valid now. Default: such a table is refused.
+   */
   readonly schema?: NewFields | undefined;
+  /** As that of a table: a last column `extra` with other fields. Default `false`. */
+  readonly extra?: boolean | undefined;
 }
 
 /** What a table that follows a watch has. */
@@ -51,6 +58,7 @@ export const mirrorOptionNames = {
   mode: true,
   deletedAt: true,
   schema: true,
+  extra: true,
 } as const satisfies Readonly<Record<keyof MirrorOptions, true>>;
 
 /** The record of the generation that the table has. Without it, its rows are not a mirror's. */
@@ -64,7 +72,7 @@ export type Mirror<T> = TableSink<Change<T> | Due<T>>;
  * generation.
  */
 export function mirrorSink<T extends object>(database: Database, target: string, options: MirrorOptions): Mirror<T> {
-  const { table, columns, key, mode = 'mirror', deletedAt = false, schema: newFields } = options;
+  const { table, columns, key, mode = 'mirror', deletedAt = false, schema: newFields, extra } = options;
   const { retry, clock, random } = options;
   const isHistory = mode === 'history';
   checkTableName(database, isHistory ? namesBeside(table, database).polls : table);
@@ -78,7 +86,7 @@ export function mirrorSink<T extends object>(database: Database, target: string,
   const prepare = async ({ schema, source, isEndless }: SinkContext<Change<T> | Due<T>>): Promise<WriterParts<T>> => {
     if (!isEndless)
       throw new ConfigError('A mirror follows the changes of a watch: export watch(source, …) into it, not a source.');
-    const wanted = { columns, key, schema: newFields, isCanonical: isHistory };
+    const wanted = { columns, key, schema: newFields, extra, isCanonical: isHistory };
     const shape = new MirrorShape<T>(createTableShape(database, schema?.rows, wanted), kept, schema?.compares);
     const record = await ledger.load(mirrored);
     const inTable = decodeGeneration(record);
@@ -94,10 +102,51 @@ export function mirrorSink<T extends object>(database: Database, target: string,
       shape,
       mirror,
       inTable,
+      record,
       hadRows,
       seen,
-      state: { displaced: decodeDisplaced(record), poll },
+      addedColumns: [],
+      state: { displaced: decodeDisplaced(record), poll, added: await ledger.loadAdded() },
     };
+  };
+  /** Adds the columns that the table lacks. They get the values of its rows, also if a run that was killed has added them. */
+  const addColumns = async (parts: WriterParts<T>, context: SinkContext<Change<T>>, generation: number) => {
+    const { shape, mirror, state, record, seen } = parts;
+    const lacking = shape.mayLack ? await ledger.read((session) => mirror.listLacking(session)) : [];
+    const added = [...state.added, ...lacking.map(({ name }) => name)];
+    if (added.length === 0) return parts;
+    // A watch that starts over gives all rows again.
+    const list = generation === 0 ? undefined : context.committed;
+    const rows = new Map<string, Values>();
+    // Outside of the transaction: it reads records of the same database.
+    for await (const changes of list?.() ?? []) {
+      for (const { after } of changes) seen?.add(after);
+      const { added } = keptByWatch(() => shape.readGeneration(changes, [], false));
+      for (const { key, values } of added) rows.set(key, values);
+    }
+    const stored = shape.columns.filter((column) => !lacking.includes(column));
+    const displaced = new Map<string, Values>();
+    for (const [key, values] of state.displaced) {
+      const found = shape.columns.map((column) => values[stored.indexOf(column)] ?? null);
+      displaced.set(key, rows.get(key) ?? found);
+      // Its place in the table is another row's.
+      rows.delete(key);
+    }
+    // Nobody can read the table from here to the end of its transaction, so the values come with the next one.
+    await ledger.commit(async (session) => {
+      await mirror.addColumns(session);
+      if (isRecord(record)) await ledger.put(session, mirrored, { ...record, ...encodeDisplaced(displaced) });
+      await ledger.putAdded(session, added);
+    });
+    for (const { name } of lacking) context.warn?.(describeAdded(table, name));
+    const known = { ...parts, addedColumns: added, state: { ...state, displaced, added } };
+    if (!list) return known;
+    await ledger.commit(async (session) => {
+      await mirror.fill(session, added, [...rows.values()]);
+      if (seen) await ledger.put(session, rowsRecord, seen.toRecord());
+      await ledger.putAdded(session, []);
+    });
+    return { ...known, state: { ...known.state, added: [] } };
   };
   return {
     name: database.name,
@@ -108,7 +157,9 @@ export function mirrorSink<T extends object>(database: Database, target: string,
       key: key ? [...key] : null,
       deletedAt,
       ...(isHistory && { mode }),
+      ...(extra && { extra }),
     },
+    addsColumns: newFields === 'evolve',
     delivery: 'exactly-once',
     state: ledger,
     async check(context) {
@@ -122,7 +173,7 @@ export function mirrorSink<T extends object>(database: Database, target: string,
       await ledger.read((session) =>
         generation === 0 ? mirror.checkNew(session) : mirror.checkOurs(session, parts.hadRows),
       );
-      return new MirrorWriter<T>(parts, generation);
+      return new MirrorWriter<T>(await addColumns(parts, context, generation), generation);
     },
   };
 }
@@ -134,7 +185,11 @@ interface WriterParts<T> {
   readonly mirror: MirrorTable<T>;
   /** The generation that the table has; `undefined` if its rows are not a mirror's. */
   readonly inTable: number | undefined;
+  /** As it is stored. */
+  readonly record: unknown;
   readonly hadRows: boolean;
+  /** Columns that the table got since its last generation. */
+  readonly addedColumns: readonly string[];
   /** What a history records of its rows. */
   readonly seen: RowsSeen | undefined;
   /** With that generation. */
@@ -167,12 +222,12 @@ class MirrorWriter<T> implements SinkWriter<Change<T> | Due<T>> {
         state = this.#state;
         for (const each of this.#pending) state = await mirror.apply(session, each, state);
         if (this.#pending.length === 0) return;
-        const { displaced, poll } = state;
-        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));
+        const { displaced, poll, added } = state;
+        if (added.length < this.#state.added.length) await ledger.putAdded(session, added);
         await ledger.put(session, mirrored, {
           generation: this.#generation,
           hasRows: await mirror.hasLiveRows(session),
-          ...(displaced.size > 0 && { displaced: rows }),
+          ...encodeDisplaced(displaced),
           ...(poll && { poll }),
         });
         if (seen && this.#pending.some(({ changes }) => changes))
@@ -234,9 +289,9 @@ class MirrorWriter<T> implements SinkWriter<Change<T> | Due<T>> {
   }
 
   close(): Promise<SinkReport> {
-    const { ledger, target } = this.#parts;
+    const { ledger, target, addedColumns } = this.#parts;
     ledger.joined = undefined;
-    return Promise.resolve({ target });
+    return Promise.resolve({ target, ...(addedColumns.length > 0 && { addedColumns }) });
   }
 
   /** What was committed is a snapshot, and stays. */
@@ -261,6 +316,12 @@ function decodePosition(position: Json, table: string): number {
 function decodeGeneration(record: unknown): number | undefined {
   const { generation } = isRecord(record) ? record : {};
   return typeof generation === 'number' ? generation : undefined;
+}
+
+/** The displaced rows as a part of a record. */
+function encodeDisplaced(displaced: Displaced): object {
+  const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));
+  return { displaced: displaced.size > 0 ? rows : undefined };
 }
 
 /** The displaced rows of a record. */

@@ -7,6 +7,7 @@ import {
   RefusedValue,
   type Database,
   type Session,
+  type TableColumn,
   type TableName,
   type TableTraits,
   type Unique,
@@ -38,6 +39,7 @@ import {
 } from './historyTable.js';
 import { mergeStaged } from './mergeStaged.js';
 import { StagingTable } from './stagingTable.js';
+import { extraColumn } from './tableShape.js';
 import type { TargetTable } from './targetTable.js';
 import { vacateRows } from './vacateRows.js';
 
@@ -45,6 +47,8 @@ import { vacateRows } from './vacateRows.js';
 export interface MirrorState {
   readonly displaced: Displaced;
   readonly poll: LastPoll;
+  /** Columns that were added to the table, and that no row has got values of. */
+  readonly added: readonly string[];
 }
 
 /** The table of a mirror. */
@@ -97,6 +101,27 @@ export class MirrorTable<T> {
     throw new CheckpointError(`The table ${gone} is gone.`, {}, [{ kind: 'restart' }]);
   }
 
+  /** The columns that the table lacks and gets. */
+  listLacking(session: Session): Promise<readonly TableColumn[]> {
+    return this.#staging.target.listLacking(session);
+  }
+
+  async addColumns(session: Session): Promise<void> {
+    await this.#staging.target.addColumns(session);
+  }
+
+  /**
+   * Fills columns that were added: a row that does not change comes with no poll. A history gets them in the versions that
+   * are valid now.
+   *
+   * @param rows those that the table has now
+   */
+  async fill(session: Session, added: readonly string[], rows: readonly Values[]): Promise<void> {
+    if (rows.length === 0) return;
+    // What is a column now was one of the other fields.
+    await new MirrorUpdate(session, this.#staging, this.#shape, undefined).fill([...added, extraColumn], rows);
+  }
+
   async #check(session: Session): Promise<TableTraits | undefined> {
     const otherKind = "is a view or the like, in which keys can't be made unique. Name a table.";
     const traits = await this.#staging.target.check(session, ['table'], otherKind);
@@ -114,11 +139,12 @@ export class MirrorTable<T> {
       const plan = planSnapshot(this.#shape, changes, update.uniques);
       displaced = plan.displaced;
       await this.checkNew(session);
-      this.#checkTwins(plan.rows.length, await this.#replace(session, plan.rows, walk, poll));
+      this.#checkTwins(plan.rows.length, await this.#replace(session, plan.rows, walk, poll, before.added));
     } else if (changes) displaced = await update.run(changes, displaced, poll);
     if (poll && !changes?.isFirst) await this.#history.createViews(session);
     if (poll) await this.#history.addPoll(session, poll);
-    return { displaced, poll: poll && { generation: poll.generation, at: poll.at } };
+    const added = changes ? [] : before.added;
+    return { displaced, poll: poll && { generation: poll.generation, at: poll.at }, added };
   }
 
   /**
@@ -130,6 +156,7 @@ export class MirrorTable<T> {
     rows: readonly Values[],
     walk: ComparedWalk['walk'],
     poll: Poll | undefined,
+    added: readonly string[],
   ): Promise<number> {
     const { target } = this.#staging;
     if (!this.#history || !poll) {
@@ -147,7 +174,7 @@ export class MirrorTable<T> {
       rows.map((values) => [...values, ...openVersion(poll)]),
     );
     const twins = await this.#staging.keepLastPerKey(session);
-    if (twins === 0) await this.#history.publish(session, poll, 'end');
+    if (twins === 0) await this.#history.publish(session, poll, 'end', undefined, added);
     await this.#staging.drop(session);
     return rows.length - twins;
   }
@@ -187,6 +214,25 @@ class MirrorUpdate<T> {
     // In the order of the columns, as `keyOf` has the values.
     const names = shape.columns.filter(({ name }) => shape.key.includes(name));
     this.#sameKey = names.map(({ name }) => `${quote(name)} = ?`).join(' AND ');
+  }
+
+  /** Sets some columns of rows that are there now. */
+  async fill(names: readonly string[], rows: readonly Values[]): Promise<void> {
+    const { columns, sql } = this.#target;
+    const { live } = this.#shape;
+    const isFilled = columns.map(({ name }) => names.includes(name));
+    const filled = columns.filter((_, nth) => isFilled[nth]).map(({ name }) => name);
+    // The source may have lost what it had gained.
+    if (filled.length === 0) return;
+    const only = live ? ` AND ${quote(live.name)} IS NULL` : '';
+    const filling = this.#session.runEach(
+      `UPDATE ${sql} SET ${filled.map((name) => `${quote(name)} = ?`).join(', ')} WHERE ${this.#sameKey}${only}`,
+      rows.map((values) => [...values.filter((_, nth) => isFilled[nth]), ...this.#shape.keyOf(values)]),
+      [...filled, ...columns.filter(({ name }) => this.#shape.key.includes(name)).map(({ name }) => name)],
+    );
+    await filling.catch((error: unknown) => {
+      throw this.#nameRow(error, rows);
+    });
   }
 
   /** Returns the rows that are displaced then. */

@@ -1,8 +1,9 @@
-import { ConfigError, SinkError, type RowKey, type RowSchema } from '@sluice/core';
+import { CheckpointError, ConfigError, SinkError, type RowKey, type RowSchema } from '@sluice/core';
 import {
   checkColumns,
   checkRow,
   chooseColumns,
+  type Column,
   fieldReader,
   type Fields,
   hintFor,
@@ -23,6 +24,8 @@ import { asciiJson, sqlReader, storableText } from './sqlValue.js';
 export const keyColumn = '_key';
 /** The column of a staging table with the key that the source has of a row. */
 export const ownKeyColumn = '_sluice_own';
+/** The column of the fields that are no columns. */
+export const extraColumn = 'extra';
 /** Names that begin so are the sink's own. */
 const reserved = /^(_sluice.*|_rowid_)$/is;
 
@@ -42,6 +45,8 @@ export interface TableColumns {
   readonly key: readonly string[];
   /** The column of staged rows with the key that their source has: one of the table, or `_sluice_own`. Default: none. */
   readonly ownKey?: string | undefined;
+  /** Columns that the table gets if it lacks them. Default: none. */
+  readonly mayLack?: ReadonlySet<string> | undefined;
 }
 
 /** The columns of a table, and how rows become its rows. */
@@ -63,11 +68,17 @@ export interface TableShape<T> extends TableColumns {
 export function createTableShape<T>(
   database: Database,
   schema: RowSchema<T> | undefined,
-  { columns: wanted, key: keyNames, mode, isCanonical, schema: newFields = 'discard' }: ShapeOptions,
+  { columns: wanted, key: keyNames, mode, isCanonical, extra = false, schema: newFields = 'discard' }: ShapeOptions,
   existing: readonly ExistingColumn[] = [],
   isStaged = false,
 ): TableShape<T> {
-  const columns = chooseColumns(wanted, schema, 'table');
+  const chosen = chooseColumns(wanted, schema, 'table');
+  const fields = new Set([...chosen.map(({ name }) => name), ...(schema?.columns ?? [])]);
+  if (extra) checkExtra(fields, newFields);
+  const declared = extra ? [...chosen, { name: extraColumn, type: 'json' } as const] : chosen;
+  const isGrowing = newFields === 'evolve';
+  // A sealed run is published with the columns that it began with.
+  const columns: readonly Column[] = isStaged && isGrowing ? stagedColumns(declared, existing, isCanonical) : declared;
   const names = columns.map(({ name }) => name);
   for (const name of names) {
     const fault = database.findNameFault(name, 'column');
@@ -116,19 +127,19 @@ export function createTableShape<T>(
   const canStage = !isStaged || existing.some(({ name }) => name === ownKeyColumn);
   const readers = columns.map((column) => ({
     column,
-    field: fieldReader(column.name),
+    field: extra && column.name === extraColumn ? extraReader(fields) : fieldReader(column.name),
     read: sqlReader(column.type, database, isCanonical),
     isKey: key.includes(column.name),
   }));
-  const known = newFields === 'freeze' ? new Set([...names, ...(schema?.columns ?? [])]) : undefined;
   return {
     columns: hasKeyColumn ? [...columns, { name: keyColumn, type: 'text' }] : columns,
     key,
+    mayLack: isGrowing ? new Set(names.filter((name) => !key.includes(name))) : undefined,
     ownKey: hasKeyColumn ? keyColumn : rowKey && key.length > 0 && canStage ? ownKeyColumn : undefined,
     readOwnKey: (row) => ownKeyText(rowKey?.(row)),
     readValues(row, nth) {
       const given = checkRow(row, 'a table');
-      if (known) checkFields(given, known, nth);
+      if (newFields === 'freeze') checkFields(given, fields, nth);
       const values: SqlValue[] = [];
       for (const { column, field, read, isKey } of readers) {
         const value = field(given);
@@ -146,18 +157,61 @@ export function createTableShape<T>(
   };
 }
 
-/** What becomes of fields that are not columns of the source: `freeze` refuses their row, `discard` leaves them out. */
-export type NewFields = 'freeze' | 'discard';
+/**
+ * What becomes of fields that are not columns of the source: `freeze` refuses their row, `discard` leaves them out. So does
+ * `evolve`, which adds columns of the source to a table that lacks them.
+ */
+export type NewFields = 'freeze' | 'discard' | 'evolve';
 
 export interface ShapeOptions {
   readonly columns?: readonly string[] | undefined;
   /** Default `discard`. */
   readonly schema?: NewFields | undefined;
+  /** Adds the column `extra`. Default `false`. */
+  readonly extra?: boolean | undefined;
   readonly key?: readonly string[] | undefined;
   /** A merge or a history needs a key: without `key`, the table gets a column for the source's own. Absent for a mirror. */
   readonly mode?: TableMode | 'history' | undefined;
   /** Equal values are stored as the same text, in whichever notation they come. Default `false`: as they come. */
   readonly isCanonical?: boolean;
+}
+
+/** @throws ConfigError if the column `extra` can't be had. */
+function checkExtra(fields: ReadonlySet<string>, newFields: NewFields): void {
+  if (newFields === 'freeze')
+    throw new ConfigError('Fields that are no columns are either refused (freeze) or stored (extra).', {
+      option: 'extra',
+    });
+  if (!fields.has(extraColumn)) return;
+  throw new ConfigError(
+    (option = 'extra') => `${option} can't add a column of that name: there is one called ${extraColumn} already.`,
+    { option: 'extra' },
+  );
+}
+
+/** Reads the fields that are no columns; `undefined` if there are none. */
+function extraReader(fields: ReadonlySet<string>): (row: Fields) => unknown {
+  return (row) => {
+    const others = Object.entries(row).filter(([name]) => !fields.has(name));
+    return others.length === 0 ? undefined : Object.fromEntries(others);
+  };
+}
+
+/** @throws CheckpointError if rows were staged with a column that is not declared any more */
+function stagedColumns(
+  declared: readonly Column[],
+  staged: readonly ExistingColumn[],
+  isHistory = false,
+): readonly Column[] {
+  const known = new Set(declared.map(({ name }) => name));
+  const lost = staged.find(({ name }) => !known.has(name) && name !== keyColumn && !reserved.test(name));
+  if (lost && !isHistory)
+    throw new CheckpointError(
+      `The interrupted run has the column ${lost.name}, which the source has no more.`,
+      { column: lost.name },
+      [{ kind: 'restart' }],
+    );
+  return declared.filter(({ name }) => staged.some((column) => column.name === name));
 }
 
 function checkFields(given: Fields, known: ReadonlySet<string>, nth: number): void {
@@ -224,7 +278,7 @@ export function checkTableName(database: Database, table: string): void {
 export function checkTable(
   database: Database,
   table: string,
-  { columns, key }: TableColumns,
+  { columns, key, mayLack }: TableColumns,
   existing: readonly ExistingColumn[],
 ): void {
   const { foldName: fold } = database;
@@ -234,6 +288,10 @@ export function checkTable(
   const isKeyColumn = (name: string): boolean => name === keyColumn && key.includes(name);
   const faults = columns.flatMap<string>(({ name, type }) => {
     const found = byFold.get(fold(name));
+    if (!found && mayLack?.has(name)) {
+      const twin = existing.find((column) => column.name.toLowerCase() === name.toLowerCase());
+      return twin ? [`${name} is missing, and would differ from ${twin.name} only in case`] : [];
+    }
     if (!found)
       return [isKeyColumn(name) ? `${name}, for the key that the source has, is missing` : `${name} is missing`];
     if (found.isGenerated) return [`${name} is computed by the database`];

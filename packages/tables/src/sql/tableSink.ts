@@ -31,6 +31,7 @@ import { checkStaged, checkStagedAs, checkMode, mergeStaged, type Published } fr
 import { StagingTable } from './stagingTable.js';
 import { TableConnection } from './tableConnection.js';
 import { checkTableName, createTableShape, type NewFields, type TableMode, type TableShape } from './tableShape.js';
+import { describeAdded } from './targetTable.js';
 
 /** Where and how rows become a table. */
 export interface TableOptions extends TargetRetryOptions {
@@ -52,9 +53,16 @@ export interface TableOptions extends TargetRetryOptions {
   readonly key?: readonly string[] | undefined;
   /**
    * What becomes of a row's fields that are not columns of the source, such as those that an API added: `discard` (the
-   * default) leaves them out, `freeze` ends the export with an error that names row and field.
+   * default) leaves them out, `freeze` ends the export with an error that names row and field. `evolve` is `discard`, and
+   * adds a column that the source has and the table lacks: nullable, of the type that is declared. It never drops, renames
+   * or retypes one, and adds none of the key. Default: such a table is refused.
    */
   readonly schema?: NewFields | undefined;
+  /**
+   * Adds a last column, `extra`: JSON of the fields in neither the columns nor the schema, null if there are none. A table
+   * that lacks it needs `schema: 'evolve'`. Not with `freeze`. Default `false`.
+   */
+  readonly extra?: boolean | undefined;
   /**
    * How many rows `replace` may remove, or a `history` end as removed: a share of those that the table has (`'80%'`, or 0.8),
    * or from 1 on a number of rows. An export that would remove more changes nothing and fails. Default `'50%'`; `'100%'`
@@ -71,6 +79,7 @@ export const tableOptionNames = {
   columns: true,
   key: true,
   schema: true,
+  extra: true,
   maxRemoved: true,
 } as const satisfies Readonly<Record<keyof TableOptions, true>>;
 
@@ -93,7 +102,7 @@ type TablePosition = Readonly<{
 
 /** A sink that commits rows and checkpoint in one transaction. */
 export function tableSink<T extends object>(database: Database, target: string, options: TableOptions): TableSink<T> {
-  const { table, mode = 'fail', columns, key, schema, maxRemoved = usualMaxRemoved } = options;
+  const { table, mode = 'fail', columns, key, schema, extra, maxRemoved = usualMaxRemoved } = options;
   const { retry, clock, random } = options;
   checkRowOptions(options);
   const isHistory = mode === 'history';
@@ -131,20 +140,20 @@ export function tableSink<T extends object>(database: Database, target: string, 
     effective: TablePosition['mode'],
     existing: readonly ExistingColumn[] | undefined,
   ): Promise<WriterParts<T>> => {
-    const wanted = { columns, key, schema, mode: effective, isCanonical: isHistory };
+    const wanted = { columns, key, schema, extra, mode: effective, isCanonical: isHistory };
     const rows = createTableShape(database, context.schema, wanted, existing, context.resumeAt !== undefined);
-    if (!isHistory)
-      return { ledger, target, mode, maxRemoved, shape: rows, staging: new StagingTable(database, ledger.table, rows) };
+    const parts = { ledger, target, mode, maxRemoved, shape: rows, added: await ledger.loadAdded() };
+    if (!isHistory) return { ...parts, staging: new StagingTable(database, ledger.table, rows) };
     const last = readLastPoll(await ledger.load(historyRecord));
     const { clock = systemClock, increment } = context;
     const { columns: versions, key: ofVersions } = new MirrorShape(rows, 'versions');
-    const ofRows = { columns: versions, key: ofVersions, ownKey: rows.ownKey };
+    const ofRows = { columns: versions, key: ofVersions, ownKey: rows.ownKey, mayLack: rows.mayLack };
     const staging = new StagingTable(database, ledger.table, ofRows);
     const before = await ledger.load(rowsRecord);
     const seen = new RowsSeen({ source: context.source, columns: rows.columns, reserved: '#', before });
     const table = new HistoryTable(staging);
     const history = { last, clock, isPartial: increment !== undefined, seen, table };
-    return { ledger, target, mode, maxRemoved, shape: rows, staging, history };
+    return { ...parts, staging, history };
   };
   const check = async (session: Session, { history, staging }: WriterParts<T>, effective: TablePosition['mode']) => {
     if (effective !== 'history') await checkMode(session, staging.target, effective);
@@ -153,10 +162,16 @@ export function tableSink<T extends object>(database: Database, target: string, 
   return {
     name: database.name,
     target,
-    identity: { mode, columns: columns ? [...columns] : null, key: key ? [...key] : null },
+    identity: {
+      mode,
+      columns: columns ? [...columns] : null,
+      key: key ? [...key] : null,
+      ...(extra && { extra }),
+    },
     delivery: 'exactly-once',
     state: ledger,
     isRefreshed: mode === 'merge' || mode === 'replace' || isHistory,
+    addsColumns: schema === 'evolve',
     async check(context) {
       checkContext(context);
       const effective = await chooseMode(context);
@@ -200,20 +215,27 @@ export function tableSink<T extends object>(database: Database, target: string, 
           context.warn?.(
             `The rows of earlier increments are not in ${table} any more, so ${context.hasMark ? 'their mark does not count' : 'all rows are exported'}.`,
           );
-        const hash = await ledger.commit(async (session) => {
+        const { hash, added } = await ledger.commit(async (session) => {
           await check(session, parts, effective);
+          // In a short transaction of its own: nobody can read the table from here to its end.
+          const added = await staging.target.addColumns(session);
+          if (added.length > 0) await ledger.putAdded(session, [...parts.added, ...added]);
           if (isWithoutOthers) await ledger.removeMarks(session);
-          return staging.create(session);
+          return { hash: await staging.create(session), added };
         });
-        return new TableWriter<T>(parts, {
-          run: randomUUID(),
-          mode: effective,
-          nth: 0,
-          staged: 0,
-          columns: hash,
-          dropped: [],
-          end: { isIncomplete: false },
-        });
+        for (const name of added) context.warn?.(describeAdded(table, name));
+        return new TableWriter<T>(
+          { ...parts, added: [...parts.added, ...added] },
+          {
+            run: randomUUID(),
+            mode: effective,
+            nth: 0,
+            staged: 0,
+            columns: hash,
+            dropped: [],
+            end: { isIncomplete: false },
+          },
+        );
       }
       if (isWithoutOthers) throw lostIncrements(table);
       if (resumeAt.isSealed && (await findRows(ledger, position)) === 'there')
@@ -257,6 +279,8 @@ interface WriterParts<T> {
   /** As it was given. */
   readonly mode: TableMode | 'history';
   readonly maxRemoved: MaxRemoved;
+  /** Columns that were added to the table since rows were published there. */
+  readonly added: readonly string[];
   readonly history?: HistoryParts;
 }
 
@@ -338,7 +362,7 @@ class TableWriter<T> implements SinkWriter<T> {
   }
 
   async close(): Promise<SinkReport> {
-    const { ledger, staging, target, maxRemoved } = this.#parts;
+    const { ledger, staging, target, maxRemoved, added } = this.#parts;
     const { run, mode } = this.#opened;
     // What is started over replaces the rows of the run before, however many.
     const max = this.#parts.mode === 'replace' ? maxRemoved : undefined;
@@ -350,15 +374,21 @@ class TableWriter<T> implements SinkWriter<T> {
               ? { rowsNotRemoved: await this.#publishVersions(session) }
               : await mergeStaged(session, staging, mode, this.#staged, this.#end, max);
           await ledger.putPublished(session, { run, mode });
+          if (added.length > 0) await ledger.putAdded(session, []);
           return done;
         });
     ledger.joined = undefined;
-    return { target, ...(rowsNotRemoved > 0 && { rowsNotRemoved }), ...(changes && { changes }) };
+    return {
+      target,
+      ...(rowsNotRemoved > 0 && { rowsNotRemoved }),
+      ...(changes && { changes }),
+      ...(added.length > 0 && { addedColumns: added }),
+    };
   }
 
   /** Returns how many rows stay because the walk was incomplete. */
   async #publishVersions(session: Session): Promise<number> {
-    const { ledger, staging, history, maxRemoved } = this.#parts;
+    const { ledger, staging, history, maxRemoved, added } = this.#parts;
     if (!history) throw new Error('The position is of a history.');
     const { table, last, clock, isPartial, seen } = history;
     const isIncomplete = this.#end.isIncomplete || isPartial;
@@ -370,7 +400,7 @@ class TableWriter<T> implements SinkWriter<T> {
     await table.create(session);
     const latest = (await table.readLatest(session)) ?? 0;
     const poll = pollAt(last, Math.max(latest, clock.now()), isIncomplete);
-    const rowsNotRemoved = await table.publish(session, poll, isIncomplete ? 'stay' : 'confirm', maxRemoved);
+    const rowsNotRemoved = await table.publish(session, poll, isIncomplete ? 'stay' : 'confirm', maxRemoved, added);
     await table.addPoll(session, poll);
     await ledger.put(session, historyRecord, { poll: { generation: poll.generation, at: poll.at } });
     await ledger.put(session, rowsRecord, seen.toRecord());

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { ConfigError, SinkError } from '@sluice/core';
 import { shownText } from '@sluice/core/kit';
 import {
+  declareType,
   foldTableName,
   quote,
   quoteTable,
@@ -24,12 +25,14 @@ export class TargetTable {
   readonly sql: string;
   /** The columns of its key as SQL has them. */
   readonly keyNames: string;
+  readonly mayLack: TableColumns['mayLack'];
 
-  constructor(database: Database, name: TableName, { columns, key }: TableColumns) {
+  constructor(database: Database, name: TableName, { columns, key, mayLack }: TableColumns) {
     this.database = database;
     this.name = name;
     this.columns = columns;
     this.key = key;
+    this.mayLack = mayLack;
     this.sql = quoteTable(name.full, database);
     this.keyNames = key.map(quote).join(', ');
   }
@@ -61,6 +64,39 @@ export class TargetTable {
       );
     checkTable(this.database, table, this, existing);
     return traits;
+  }
+
+  /** The columns that it lacks and gets. None if it is not there. */
+  async listLacking(session: Session): Promise<readonly TableColumn[]> {
+    const { foldName: fold } = this.database;
+    const existing = this.mayLack && (await session.readColumns(this.name.full));
+    const found = new Set(existing?.map(({ name }) => fold(name)));
+    return existing ? this.columns.filter(({ name }) => this.mayLack?.has(name) && !found.has(fold(name))) : [];
+  }
+
+  /**
+   * Adds the columns that it lacks. All its rows are null there.
+   *
+   * @returns their names
+   * @throws SinkError if the database does not let it be altered
+   */
+  async addColumns(session: Session): Promise<readonly string[]> {
+    const { given: table } = this.name;
+    const lacking = await this.listLacking(session);
+    for (const { name, type } of lacking) {
+      const alter = `ALTER TABLE ${this.sql} ADD COLUMN ${quote(name)} ${declareType(this.database, type).name}`;
+      try {
+        await session.run(alter);
+      } catch (error) {
+        const why = this.database.readAlterRefusal(error);
+        if (why === undefined) throw error;
+        throw new SinkError(
+          `The table ${table} lacks the column ${name}, which can't be added: ${why}. Let its owner run ${alter}, or leave the column out of columns.`,
+          { details: { table, column: name }, cause: error },
+        );
+      }
+    }
+    return lacking.map(({ name }) => name);
   }
 
   /** Makes its key unique, and fast to find. */
@@ -134,6 +170,10 @@ export class TargetTable {
       { details: { table, expected, found } },
     );
   }
+}
+
+export function describeAdded(table: string, column: string): string {
+  return `Added the column ${column} to ${table}: the source has it, and the table lacked it.`;
 }
 
 /** For names beside a table. Short, since PostgreSQL cuts names at 63 bytes. */

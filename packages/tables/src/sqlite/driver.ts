@@ -37,7 +37,7 @@ const longestWait = 4_000;
 const longestReadWait = 15_000;
 /** More take no less time, and their values have to be within the limit of a statement. */
 const rowsOfStatement = 10;
-const sqlite = { busy: 5, readOnly: 8, io: 10, full: 13, cantOpen: 14, constraint: 19, notADatabase: 26 };
+const sqlite = { error: 1, busy: 5, readOnly: 8, io: 10, full: 13, cantOpen: 14, constraint: 19, notADatabase: 26 };
 
 /** Opens a database file, and creates it if it is not there. */
 export async function openSqlite(path: string, signal: AbortSignal): Promise<Connection> {
@@ -408,6 +408,11 @@ const collations: readonly { readonly collation?: string }[] = [{}, { collation:
 export function readRefusal(error: unknown): Refusal | undefined {
   if (readCode(error) !== sqlite.constraint || !(error instanceof Error)) return undefined;
   return { message: `${error.message}.`, isTwin: error.message.startsWith('UNIQUE') };
+}
+
+/** Why a table can't be altered, e.g. a virtual one. */
+export function readAlterRefusal(error: unknown): string | undefined {
+  return readCode(error) === sqlite.error && error instanceof Error ? error.message : undefined;
 }
 
 function readCode(error: unknown): number | undefined {
