@@ -86,6 +86,24 @@ describe('D1 --to FILE.sqlite#TABLE', () => {
     });
   });
 
+  test('--schema evolve adds columns and says so once, and --extra keeps other fields', async () => {
+    await using sandbox = await startSandbox({ streams: 5 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const run = (...more: string[]) =>
+      sluice(['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'merge', '--key-columns', 'id', ...more], options);
+    expect((await run('--columns', 'id,tag')).code).toBe(0);
+    expect((await run('--columns', 'id,tag,status')).stderr).toContain('status is missing');
+    const grown = await run('--columns', 'id,tag,status', '--schema', 'evolve');
+    expect(grown.stderr).toMatch(
+      /^sluice: Added the column status to s: the source has it, and the table lacked it\.\n5 rows [^\n]*\n$/,
+    );
+    expect(readTable(join(options.cwd, 'a.sqlite'), 'SELECT count(*), count(status) FROM s')).toEqual([[5, 5]]);
+    const more = ['--schema', 'evolve', '--extra', '--progress', 'json'];
+    const { stderr } = await run('--columns', 'id,tag,status', ...more);
+    expect(stderr).toMatch(/"event":"warning","message":"Added the column extra to s: .*"addedColumns":\["extra"\]/s);
+    expect((await run('--columns', 'id,tag,status', ...more)).stderr).not.toMatch(/Added|addedColumns/);
+  });
+
   test(
     'D3 says what became of the rows, and with --quiet that replace removed most of them',
     { tags: ['slow'] },

@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError, type Option } from 'commander';
 import type { Variables } from '../environment/environment.js';
 import { toFlag } from '../options/option.js';
 import { UsageError } from '../errors/errors.js';
+import { postgresUrl } from '../input/postgresUrl.js';
 import { standardInput } from '../input/readInput.js';
 import { formatOf, guessFormat, standardOutput } from '../options/rowFormats.js';
 import { findOption, type OptionsOf } from '../options/commands.js';
@@ -140,6 +141,7 @@ function isApplicable(
   if (option === 'concurrency') return given.maxRows === undefined;
   if (about !== 'file') return true;
   if (kind === 'webhook' || kind === 'sink') return false;
+  if (isTable(target)) return option === 'columns';
   const format = given.format ?? guessFormat(target) ?? 'csv';
   switch (option) {
     case 'ifExists':
@@ -151,6 +153,11 @@ function isApplicable(
     default:
       return (formatOf(option) ?? format) === format;
   }
+}
+
+/** Whether a target is a table, which has no format. */
+function isTable(target: string): boolean {
+  return postgresUrl.test(target) || /\.(?:sqlite3?|db)(?:#|$)/i.test(target);
 }
 
 function chooseKind(

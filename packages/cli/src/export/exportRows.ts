@@ -178,6 +178,7 @@ export async function exportRows<T>(
       repeatedRows,
       rowsNotRemoved = 0,
       changes,
+      addedColumns,
       oldRows,
     } = report;
     // The export was already finished, so there was no progress event.
@@ -211,6 +212,7 @@ export async function exportRows<T>(
       overTotal,
       repeatedRows,
       changes,
+      addedColumns,
       oldRows,
     };
     const advice = limit && rateAdvice(read(), limit.rate, limiterOf(client, source.info.name).rate);

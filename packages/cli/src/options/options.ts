@@ -109,8 +109,8 @@ const fileOptions = {
 /** What the library calls `key`: a source has a key, too. */
 type KeyColumns<Library extends { readonly key?: unknown }> = Library & { readonly keyColumns?: Library['key'] };
 const schema = what(
-  ['discard', 'freeze'],
-  'a table: leave fields out that are not columns, or refuse their row (default: discard)',
+  ['discard', 'freeze', 'evolve'],
+  'a table: leave fields out that are not columns, or refuse their row; evolve: leave them out, and add columns that the source has and the table lacks (default: discard)',
   ofTable,
 );
 const tableModes = ['fail', 'append', 'merge', 'replace'] as const;
@@ -128,6 +128,7 @@ export const runTableOptions = {
 export const tableOptions = {
   ...runTableOptions,
   mode: mode([...tableModes, 'history'], `${modeHelp}; history: every version of them stays (default: fail)`, ofTable),
+  extra: formatOptions.extra,
 } satisfies OptionsFor<KeyColumns<SqliteOptions>>;
 export const mirrorOptions = {
   columns: list('names', 'only these columns of the table, in this order: a,b,c', ofFile),

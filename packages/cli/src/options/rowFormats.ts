@@ -8,7 +8,7 @@ export const standardOutput = '-';
 
 const csvOptions = {
   guardFormulas: flag('CSV: do not escape text that a spreadsheet would run as a formula', { ...ofFile, isOff: true }),
-  extra: flag('CSV: add a last column with unknown fields, as JSON', ofFile),
+  extra: flag('CSV or a table: add a last column, extra, with unknown fields, as JSON', ofFile),
   bom: flag('CSV: start with a byte order mark, so that Excel reads UTF-8', ofFile),
 } satisfies OptionsFor<CsvFormatOptions>;
 

@@ -29,7 +29,7 @@ async function namedSink(
   const make = sinks.get(name);
   if (!make) throw new Failure(`No plugin provides a sink "${name}".`);
   const sink = await make(target, { folder });
-  const { delivery, isRefreshed } = sink;
+  const { delivery, isRefreshed, addsColumns } = sink;
   // A plugin in JavaScript may return no position, and JSON would leave the field out.
   const wrap = (sinkPosition: Json | undefined): Json => ({ to: shown, sinkPosition: sinkPosition ?? null });
   // The sink may be of a class with private fields, so each call is made on it.
@@ -43,6 +43,7 @@ async function namedSink(
     target: sink.target,
     state: sink.state && guardStore(sink.state, `The state of the sink "${name}"`, { clock: systemClock, signal }),
     isRefreshed,
+    addsColumns,
     check: check && ((context) => check(unwrapContext(context))),
     finished: finished && ((stored) => finished(unwrap(stored))),
     withoutPartition: withoutPartition && ((stored, partition) => wrap(withoutPartition(unwrap(stored), partition))),

@@ -60,7 +60,7 @@ function checkOneTarget(
   if (to !== undefined && forward !== undefined)
     throw new UsageError('--to and --forward are two targets. Give one of them.');
   // A table has columns, too.
-  const flag = flagAbout('file', isTable ? { ...options, columns: undefined } : options);
+  const flag = flagAbout('file', isTable ? { ...options, columns: undefined, extra: undefined } : options);
   if (flag === undefined) return;
   if (isTable) throw new UsageError(`${flag} goes with a file: a table has no format of its own.`);
   throw new UsageError(

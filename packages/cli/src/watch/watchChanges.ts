@@ -294,7 +294,8 @@ async function watchChanges(
     const start = initial > 0 ? `${formatCount(initial, 'row')} at the start, ` : '';
     const summary = `${start}${formatCount(Math.max(0, changes - initial), 'change')} in ${formatCount(polls, 'poll')}`;
     page?.end({ outcome: 'finished', message: `${summary}.` });
-    reporter.done({ target: target.name }, `${summary} -> ${target.name}`);
+    const addedColumns = latest?.isDone ? latest.addedColumns : undefined;
+    reporter.done({ target: target.name, addedColumns }, `${summary} -> ${target.name}`);
     printDeadLetters(deadLetters?.count ?? 0, frame, mode);
     return deadLetters ? exitCodes.deadLetters : exitCodes.done;
   });

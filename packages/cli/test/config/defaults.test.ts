@@ -124,6 +124,11 @@ describe('defaults', () => {
       },
     ],
     [
+      'a table',
+      ['--to', 'a.sqlite#rows'],
+      { columns: ['name'], ...state, concurrency: 2, onExpired: 'restart-partition', to: 'a.sqlite#rows' },
+    ],
+    [
       'a file of JSON Lines',
       ['--to', 'a.jsonl'],
       {
