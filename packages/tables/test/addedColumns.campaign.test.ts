@@ -89,7 +89,10 @@ function newSqlite(): Promise<Victim> {
       let commits = 0;
       let isDead = false;
       const { exec } = DatabaseSync.prototype;
-      const dying = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql) {
+      const dying = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
+        this: InstanceType<typeof DatabaseSync>,
+        sql,
+      ) {
         // What a killed process left undone is rolled back when somebody opens the file.
         if (isDead && sql !== 'ROLLBACK') throw new Error('killed');
         if (sql !== 'COMMIT' || (commits += 1) !== fate.nth) {
