@@ -420,7 +420,7 @@ async function playAll(name: string, open: () => Promise<Victim>): Promise<void>
 }
 
 const title =
-  'columns that a definition gains, in random nights with kills: no value is lost, and the line never stops';
+  'D11 columns that a definition gains, in random nights with kills: no value is lost, and the line never stops';
 const limit = { timeout: 1_800_000 };
 
 test(`${title} (SQLite)`, limit, () => playAll('SQLite', newSqlite));

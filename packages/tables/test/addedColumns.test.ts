@@ -108,7 +108,7 @@ const interrupted =
     if (page === at) throw new Error('killed');
   };
 
-describeDatabases('a column that the definition has and the table in $name lacks', ({ open }) => {
+describeDatabases('D11 a column that the definition has and the table in $name lacks', ({ open }) => {
   test.each([
     ['append', {}, ['1 name 1 - -', '1 new 1 r1 1', '2 name 2 - -', '3 name 3 r3 3']],
     ['merge', { key: ['id'] }, ['1 new 1 r1 1', '2 name 2 - -', '3 name 3 r3 3']],

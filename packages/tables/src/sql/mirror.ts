@@ -110,7 +110,7 @@ export function mirrorSink<T extends object>(database: Database, target: string,
     };
   };
   /** Adds the columns that the table lacks. They get the values of its rows, also if a run that was killed has added them. */
-  const addColumns = async (parts: WriterParts<T>, context: SinkContext<Change<T>>, generation: number) => {
+  const addColumns = async (parts: WriterParts<T>, context: SinkContext<Change<T> | Due<T>>, generation: number) => {
     const { shape, mirror, state, record, seen } = parts;
     const lacking = shape.mayLack ? await ledger.read((session) => mirror.listLacking(session)) : [];
     const added = [...state.added, ...lacking.map(({ name }) => name)];
@@ -119,7 +119,8 @@ export function mirrorSink<T extends object>(database: Database, target: string,
     const list = generation === 0 ? undefined : context.committed;
     const rows = new Map<string, Values>();
     // Outside of the transaction: it reads records of the same database.
-    for await (const changes of list?.() ?? []) {
+    for await (const page of list?.() ?? []) {
+      const changes = page.filter(isDifference);
       for (const { after } of changes) seen?.add(after);
       const { added } = keptByWatch(() => shape.readGeneration(changes, [], false));
       for (const { key, values } of added) rows.set(key, values);
