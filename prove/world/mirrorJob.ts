@@ -81,7 +81,12 @@ export function mirrorJob(job: JobOf<'mirror'>, apis: Apis, store: Store): Runni
       const isStill = clock.monotonic() > lastChange;
       const polls = isStill ? 8 : Math.ceil(lastChange / every / 2) + 1;
       const watched = watch(client.streams.list({ pageSize }), { every, clock, random, state: mirror.state, polls });
-      const told = telling(mirror, ({ generation, items }) => given(generation, items.flatMap((item) => (isChange(item) ? [item] : []))));
+      const told = telling(mirror, ({ generation, items }) =>
+        given(
+          generation,
+          items.flatMap((item) => (isChange(item) ? [item] : [])),
+        ),
+      );
       await exportTo(watched, told, { clock }).run({ signal });
       return isStill && isLast;
     },

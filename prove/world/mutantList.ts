@@ -304,8 +304,8 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a parent has no mark',
-      'const start = { mark: this.#markOf(parent), from: this.#start.from, until: window?.until };',
-      'const start = { mark: undefined, from: this.#start.from, until: window?.until };',
+      'const start = { mark: this.#markOf(parent), from: this.#start.from, before, until: window?.until };',
+      'const start = { mark: undefined, from: this.#start.from, before, until: window?.until };',
     ],
   ]),
   ...inFile('packages/core/src/define/conditionalPages.ts', [
@@ -449,7 +449,7 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/tables/src/sql/tableSink.ts', [
     [
       'rows are published in one transaction and recorded in another',
-      'await ledger.putPublished(session, { run, mode });\n          return done;\n        });',
+      'await ledger.putPublished(session, { run, mode });\n          if (added.length > 0) await ledger.putAdded(session, []);\n          return done;\n        });',
       'return done;\n        });\n    if (!this.#isPublished)\n      await ledger.commit((session) => ledger.putPublished(session, { run, mode }));',
     ],
     [
@@ -487,8 +487,8 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/tables/src/sql/mirror.ts', [
     [
       'a generation is recorded in a transaction of its own',
-      'if (this.#pending.length === 0) return;\n        const { displaced, poll } = state;\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));\n        await ledger.put(session, mirrored, {\n          generation: this.#generation,\n          hasRows: await mirror.hasLiveRows(session),\n          ...(displaced.size > 0 && { displaced: rows }),\n          ...(poll && { poll }),\n        });\n        if (seen && this.#pending.some(({ changes }) => changes))\n          await ledger.put(session, rowsRecord, seen.toRecord());\n      },\n      settled: () => {',
-      'if (seen && this.#pending.some(({ changes }) => changes))\n          await ledger.put(session, rowsRecord, seen.toRecord());\n      },\n      settled: () => {\n        const pending = this.#pending.length;\n        const { displaced, poll } = state;\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));\n        const record = {\n          generation: this.#generation,\n          ...(displaced.size > 0 && { displaced: rows }),\n          ...(poll && { poll }),\n        };\n        if (pending > 0) void ledger.commit((session) => ledger.put(session, mirrored, record));',
+      'if (this.#pending.length === 0) return;\n        const { displaced, poll, added } = state;\n        if (added.length < this.#state.added.length) await ledger.putAdded(session, added);\n        await ledger.put(session, mirrored, {\n          generation: this.#generation,\n          hasRows: await mirror.hasLiveRows(session),\n          ...encodeDisplaced(displaced),\n          ...(poll && { poll }),\n        });\n        if (seen && this.#pending.some(({ changes }) => changes))\n          await ledger.put(session, rowsRecord, seen.toRecord());\n      },\n      settled: () => {',
+      'if (seen && this.#pending.some(({ changes }) => changes))\n          await ledger.put(session, rowsRecord, seen.toRecord());\n      },\n      settled: () => {\n        const pending = this.#pending.length;\n        const { displaced, poll } = state;\n        const record = {\n          generation: this.#generation,\n          ...encodeDisplaced(displaced),\n          ...(poll && { poll }),\n        };\n        if (pending > 0) void ledger.commit((session) => ledger.put(session, mirrored, record));',
     ],
   ]),
   ...inFile('packages/tables/src/sql/mirrorTable.ts', [

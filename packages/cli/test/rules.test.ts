@@ -30,7 +30,9 @@ describe('sluice streams watch --rule', () => {
     const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`;
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(
-      new RegExp(`^${time}  ${tag} +.* -> broken.*\n${time}  ${tag} +DUE: dying  since ${time}  act before ${time}  .*\n$`),
+      new RegExp(
+        `^${time}  ${tag} +.* -> broken.*\n${time}  ${tag} +DUE: dying  since ${time}  act before ${time}  .*\n$`,
+      ),
     );
     expect(await night(sandbox, cwd, ...lasting, '--quiet')).toMatchObject({ code: 0, stdout: '' });
     sandbox.setStream(1, { status: 'active' });

@@ -36,7 +36,10 @@ interface Watched {
 async function watched(
   source: Source<Row>,
   polls: number,
-  { between, ...options }: Partial<Omit<WatchOptions<Row>, 'rules'>> & { readonly between?: (poll: number) => void } = {},
+  {
+    between,
+    ...options
+  }: Partial<Omit<WatchOptions<Row>, 'rules'>> & { readonly between?: (poll: number) => void } = {},
 ): Promise<Watched> {
   const changes: Change<Row>[] = [];
   const health: PageHealth[] = [];

@@ -8,7 +8,7 @@ import type { Missing } from './removals.js';
 import { decodeRuleChanges, type RuleChanges } from './ruleBook.js';
 
 /** The first record of a log, followed by the rows of its snapshot. */
-interface BaseRecord extends WatchedWalk {
+interface BaseRecord<T> extends WatchedWalk {
   readonly kind: 'base';
   readonly v: 1;
   /** A hash of the source's name and identity. */
@@ -26,11 +26,11 @@ interface BaseRecord extends WatchedWalk {
   readonly committed: number;
   readonly rules?: RuleChanges;
   /** What rules have found in the first snapshot, until that is committed. */
-  readonly due?: readonly DueFound<unknown>[];
+  readonly due?: readonly DueFound<T>[];
 }
 
 type WatchRecord<T> =
-  | BaseRecord
+  | BaseRecord<T>
   | { readonly kind: 'rows'; readonly rows: readonly (readonly [string, T])[] }
   | ({ readonly kind: 'delta' } & Delta<T>)
   | { readonly kind: 'committed'; readonly generation: number };
@@ -43,7 +43,7 @@ type WatchRecord<T> =
  */
 export function decodeWatchRecord<T>(record: unknown, before: (key: string) => T | undefined): WatchRecord<T> {
   if (!isRecord(record)) throw unreadable();
-  if ('base' in record) return decodeBase(record);
+  if ('base' in record) return decodeBase<T>(record);
   if (Array.isArray(record['rows'])) return { kind: 'rows', rows: record['rows'] as [string, T][] };
   if (isCount(record['committed'])) return { kind: 'committed', generation: record['committed'] };
   const { generation, observedAt, isIncomplete, differences, missing } = record;
@@ -60,7 +60,7 @@ export function decodeWatchRecord<T>(record: unknown, before: (key: string) => T
   };
 }
 
-function decodeBase(record: Record<string, unknown>): BaseRecord {
+function decodeBase<T>(record: Record<string, unknown>): BaseRecord<T> {
   const { base, watch, history, key, generation, observedAt, isIncomplete, size, missing, committed } = record;
   if (typeof base === 'number' && base > 1)
     throw new CheckpointError(
@@ -79,7 +79,7 @@ function decodeBase(record: Record<string, unknown>): BaseRecord {
     observedAt,
     ...(isIncomplete === true && { isIncomplete }),
     committed,
-    ...decodeRules<unknown>(record),
+    ...decodeRules<T>(record),
     size,
     missing: decodeMissing(missing),
     ...(isRecord(key) && { key: { salt: String(key['salt']), fingerprint: String(key['fingerprint']) } }),

@@ -22,9 +22,9 @@ export interface RuleBook {
   readonly time: Timeline;
   /** The versions of the rules, by their names. */
   readonly versions: Readonly<Record<string, string>>;
-  readonly held: ReadonlyMap<string, ReadonlyMap<string, Held>>;
+  readonly held: HeldRows;
   /** When the accepted rows that the last walk has not listed were listed last. */
-  readonly unlisted: ReadonlyMap<string, number>;
+  readonly unlisted: Map<string, number>;
 }
 
 /** What a walk changes in the book. `null` removes an entry. */
@@ -37,13 +37,13 @@ export interface RuleChanges {
 
 /** Applies what a walk has changed. Modifies the maps, so the previous book is gone. */
 export function applyRules(book: RuleBook | undefined, { time, versions, held, unlisted }: RuleChanges): RuleBook {
-  const rows: HeldRows = (book?.held as HeldRows | undefined) ?? new Map<string, Map<string, Held>>();
+  const rows: HeldRows = book?.held ?? new Map<string, Map<string, Held>>();
   for (const [rule, key, entry] of held) {
     const ofRule = rows.get(rule) ?? new Map<string, Held>();
     if (entry) rows.set(rule, ofRule.set(key, entry));
     else if (ofRule.delete(key) && ofRule.size === 0) rows.delete(rule);
   }
-  const missing = (book?.unlisted as Map<string, number> | undefined) ?? new Map<string, number>();
+  const missing = book?.unlisted ?? new Map<string, number>();
   for (const [key, at] of unlisted) {
     if (at === null) missing.delete(key);
     else missing.set(key, at);

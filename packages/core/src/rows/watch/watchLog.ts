@@ -114,8 +114,7 @@ export class WatchLog<T> {
           this.#walk = walkOf(decoded);
           this.#scope = decoded.scope;
           rowsLeft = decoded.size;
-          // Its form was checked when it was written, like that of the rows.
-          this.#due = (decoded.due ?? []) as readonly DueFound<T>[];
+          this.#due = decoded.due ?? [];
           this.#snapshot = {
             generation: decoded.generation,
             rows,
