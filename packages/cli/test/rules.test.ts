@@ -79,6 +79,19 @@ describe('sluice streams watch --rule', () => {
     ]);
   });
 
+  test('C13 says it in colours, and of many rows the first ones and how many more there are', async () => {
+    await using sandbox = await startSandbox({ streams: 30 });
+    const cwd = temporaryFolder();
+    const env = { ...settingsFor(sandbox), FORCE_COLOR: '1' };
+    const rule = ['--rule', 'all: status!=none for 0'];
+    const { stderr } = await sluice(watchArgs('--polls', '1', '--to', 'all.jsonl', ...rule), { env, cwd });
+    const lines = stderr.split('\n').filter((line) => line.includes('DUE: all'));
+    expect(lines).toHaveLength(20);
+    expect(stderr).not.toContain('\u241b');
+    expect(stderr).toContain('and 10 more rows that are due or resolved');
+    expect(eventsIn(join(cwd, 'all.jsonl'))).toHaveLength(60);
+  });
+
   test.each(['mirror', 'history'])('C13 leaves it out of a table that is a %s', async (mode) => {
     await using sandbox = await startSandbox({ streams: 2 });
     const cwd = temporaryFolder();
@@ -101,6 +114,9 @@ describe('sluice streams watch --rule', () => {
     ['dying: status for 20h', 'is not a rule'],
     ['dying: status=broken', 'is not a rule'],
     ['dying: status=broken, for 20h', 'is not a rule'],
+    ['dying: status==broken for 20h', 'is not a rule'],
+    ['dying: status=!broken for 20h', 'is not a rule'],
+    [`dying:${' '.repeat(5_000)}x`, 'is not a rule'],
     ['dying: status=broken for 20', 'has for 20. Give a number with its unit'],
     ['dying: status=broken for 20h again 0h', 'has again 0h. It must be longer than zero.'],
     ['dying: statsu=broken for 20h', 'no row has the field statsu. Did you mean status?'],

@@ -46,7 +46,6 @@ export { watch, type WatchOptions } from './rows/watch/watch.js';
 export { changes, type ChangesOptions } from './rows/watch/changes.js';
 export type { Change, Updated } from './rows/watch/change.js';
 export type { Due } from './rows/watch/due.js';
-export type { Rule } from './rows/watch/rule.js';
 
 // Sinks
 export { exportTo, type ExportFlow } from './rows/export/exportTo.js';

@@ -102,6 +102,7 @@ export { checkRow, fieldReader, type Fields } from './rows/columns/fields.js';
 export { differingFields } from './rows/watch/differingFields.js';
 export { eventOfChange, isChange, type Added, type Removed } from './rows/watch/change.js';
 export { isDue } from './rows/watch/due.js';
+export type { Rule } from './rows/watch/rule.js';
 
 // Sinks
 export type { RunOptions } from './rows/export/exportTo.js';

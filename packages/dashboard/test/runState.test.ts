@@ -222,7 +222,7 @@ describe('the state of a run', () => {
         const now = start + 1_000 * nth;
         const after = `${nth % 40} ${long.slice(0, 40)}`;
         state.fold({ type: 'change', source: 'a', key, kind: 'added', before: null, after, observedAt }, now);
-        const rule = { rule: long, kind: 'due', earliest: null, latest: observedAt } as const;
+        const rule = { rule: long, kind: 'due', earliest: null, latest: observedAt, times: 1 } as const;
         state.fold({ type: 'due', source: 'a', key, ...rule, observedAt }, now);
         state.fold({ ...retry, reason: `${nth} ${long}` }, now);
         state.fold({ type: 'warning', message: long, plugin: long }, now);
@@ -309,6 +309,7 @@ describe('the board of a watch', () => {
         kind,
         earliest: key === 'b' ? null : new Date(start - 20 * hour).toISOString(),
         latest: new Date(start - 19 * hour).toISOString(),
+        times: 1,
         ...(actBefore !== null && { actBefore: new Date(start + actBefore).toISOString() }),
         observedAt: new Date(start).toISOString(),
       },
@@ -331,6 +332,28 @@ describe('the board of a watch', () => {
       ['Row a', 'a', 'dying', false],
     ]);
     expect(board?.due[2]).toMatchObject({ since: start - 20 * hour, actBefore: start + 4 * hour });
+  });
+
+  test('U1 counts all that are due, and shows the most urgent of them', () => {
+    const due = Array.from({ length: 1_500 }, (_, nth): Step => [
+      0,
+      {
+        type: 'due',
+        source: 'a',
+        key: String(nth),
+        rule: 'dying',
+        kind: 'due',
+        earliest: new Date(start).toISOString(),
+        latest: new Date(start).toISOString(),
+        times: 1,
+        actBefore: new Date(start + 10_000 - nth).toISOString(),
+        observedAt: new Date(start).toISOString(),
+      },
+    ]);
+    const { board } = at(10_000, due, 'watch');
+    expect([board?.dueTotal, board?.due[0]?.name]).toEqual([1_500, '1499']);
+    const resolved = due.slice(500).map(([ms, event]): Step => [ms, { ...event, kind: 'resolved' } as typeof event]);
+    expect(at(10_000, [...due, ...resolved], 'watch').board?.dueTotal).toBe(500);
   });
 
   test('shows what was known before the watch started, and counts only what is now', () => {

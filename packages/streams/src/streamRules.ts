@@ -1,4 +1,4 @@
-import type { Rule } from '@sluice/core';
+import type { Rule } from '@sluice/core/kit';
 import type { EvmStream } from './evmStream.js';
 
 const hour = 3_600_000;

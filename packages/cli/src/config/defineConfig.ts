@@ -136,6 +136,8 @@ export interface Defaults {
   readonly jitter?: Count;
   /** A watch stops after more consecutive failed polls than this. */
   readonly maxFailures?: Count;
+  /** Rules of a watch, e.g. `dying: status=error for 20h again 1h deadline 24h`. */
+  readonly rule?: readonly string[];
   /** Name of the rate limit that all workers share. */
   readonly limit?: string;
   /** The URL of a monitor. `SLUICE_PING` takes precedence. */

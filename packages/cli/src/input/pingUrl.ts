@@ -1,8 +1,7 @@
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { readNamedFile } from './readInput.js';
-
-export const pingVariable = 'SLUICE_PING';
+import { pingVariable } from './secretVariables.js';
 
 /** What a monitor of cron jobs is told of a run. */
 export type PingStatus = 'start' | 'success' | 'fail';

@@ -72,6 +72,9 @@ export const keyOption = '--api-key-file';
 export const whereKeysGo = `Set ${keyVariable}, or store it in a file and give ${keyOption} FILE.`;
 
 export const secretVariable = 'SLUICE_WEBHOOK_SECRET';
+
+/** The variable with the URL of a monitor. */
+export const pingVariable = 'SLUICE_PING';
 export const secretOption = '--secret-file';
 
 export const redisVariable = 'SLUICE_REDIS_URL';

@@ -1,7 +1,6 @@
 import type { SqliteMirrorOptions, SqliteOptions } from '@sluice/tables/sqlite';
 import { apis } from '../input/baseUrl.js';
-import { pingVariable } from '../input/pingUrl.js';
-import { keyVariable, redisVariable, secretVariable } from '../input/secretVariables.js';
+import { keyVariable, pingVariable, redisVariable, secretVariable } from '../input/secretVariables.js';
 import { progressModes } from '../progress/reporter.js';
 import {
   addresses,

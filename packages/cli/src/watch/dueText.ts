@@ -1,7 +1,8 @@
 import type { Due } from '@sluice/core';
+import type { DueEvent } from '@sluice/core/kit';
 import type { Colors } from '../terminal/colors.js';
-import { formatTime } from '../terminal/format.js';
-import type { Phrase } from '../terminal/width.js';
+import { formatCount, formatTime } from '../terminal/format.js';
+import { type Phrase, phrasesAsLine } from '../terminal/width.js';
 
 type Found = Pick<Due<unknown>, 'type' | 'rule' | 'times' | 'began' | 'actBefore' | 'why'>;
 
@@ -24,26 +25,18 @@ export function dueDetails({ type, began, actBefore, why }: Found, { bold, dim }
   return [since, { text: until, paint: bold }];
 }
 
-/** A line about what a rule has found, without the row. */
-export function dueLine(
-  found: {
-    readonly name: string;
-    readonly rule: string;
-    readonly type: 'due' | 'resolved';
-    readonly earliest: string | null;
-    readonly latest: string;
-    readonly actBefore?: string | null;
-  },
-  colors: Colors,
-): string {
-  const { name, rule, type, earliest, latest, actBefore } = found;
-  const event = { rule, type, times: 1, began: { earliest, latest }, ...(actBefore !== undefined && { actBefore }) };
-  const phrases = [
-    { text: name, paint: colors.bold },
-    dueLead(event, colors),
-    ...dueDetails({ ...event, why: 'changed' }, colors),
-  ];
-  return phrases.map(({ text, paint }) => (paint ? paint(text) : text)).join('  ');
+/** What a rule has found, without the row but its name. */
+function duePhrases(event: DueEvent, colors: Colors): Phrase[] {
+  const { key, name = key, rule, kind, times, earliest, latest, actBefore, why } = event;
+  const found: Found = {
+    type: kind === 'resolved' ? kind : 'due',
+    rule,
+    times,
+    began: { earliest, latest },
+    ...(actBefore !== undefined && { actBefore }),
+    ...(why && { why }),
+  };
+  return [{ text: name, paint: colors.bold }, dueLead(found, colors), ...dueDetails(found, colors)];
 }
 
 /** @example sinceText({ earliest: null, latest }) // 'since 2026-03-01 14:05:09 or earlier' */
@@ -56,4 +49,34 @@ function sinceText({ earliest, latest }: Found['began']): string {
 
 function timeText(time: string): string {
   return formatTime(new Date(time));
+}
+
+/** Lines of a poll; more rows are counted in the last one. */
+const maxLines = 20;
+
+/** What the rules of a watch have found, as lines for stderr. */
+export class DueLines {
+  readonly #colors: Colors;
+  readonly #redact: (text: string) => string;
+  #lines = 0;
+
+  constructor(colors: Colors, redact: (text: string) => string) {
+    this.#colors = colors;
+    this.#redact = redact;
+  }
+
+  /** `undefined` if the poll has found too many. */
+  take(event: DueEvent): string | undefined {
+    this.#lines += 1;
+    if (this.#lines > maxLines) return undefined;
+    const phrases = duePhrases(event, this.#colors).map((each) => ({ ...each, text: this.#redact(each.text) }));
+    return phrasesAsLine(phrases, Infinity);
+  }
+
+  /** At the end of a poll: how many more it has found. */
+  rest(): string | undefined {
+    const more = this.#lines - maxLines;
+    this.#lines = 0;
+    return more > 0 ? `and ${formatCount(more, 'more row', 'more rows')} that are due or resolved` : undefined;
+  }
 }

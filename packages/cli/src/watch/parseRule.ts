@@ -1,5 +1,4 @@
-import type { Rule } from '@sluice/core';
-import { hintFor } from '@sluice/core/kit';
+import { hintFor, type Rule } from '@sluice/core/kit';
 import { UsageError } from '../errors/errors.js';
 import { parseSpan } from '../options/option.js';
 import { fieldText } from '../terminal/format.js';
@@ -32,11 +31,13 @@ export function parseRules(texts: readonly string[], columns: readonly string[])
 
 /** `NAME: FIELD=VALUE[, FIELD!=VALUE] for 20h [again 1h] [deadline 24h]`, with quotes around a value with blanks or commas. */
 function parseRule(text: string, columns: readonly string[]): readonly [name: string, rule: Rule<unknown>] {
-  const form = /^\s*([^:\s]+)\s*:\s*(.+?)\s+for\s+(\S+)(?:\s+again\s+(\S+))?(?:\s+deadline\s+(\S+))?\s*$/s;
-  const [, name, condition, held, again, deadline] = form.exec(text) ?? [];
-  const conditions = parseConditions(condition ?? '');
-  if (name === undefined || held === undefined || !conditions)
-    throw new UsageError(`--rule ${JSON.stringify(text)} is not a rule. Give one like ${example}.`);
+  const form = /^([^:\s]+)\s*:\s*(\S.*?)\sfor\s+(\S+)((?:\s+(?:again|deadline)\s+\S+)*)$/s;
+  const [, name, condition = '', held, rest = ''] = form.exec(text.trim()) ?? [];
+  const conditions = parseConditions(condition.trim());
+  const [again, ...others] = [...rest.matchAll(/\sagain\s+(\S+)/g)].map(([, value]) => value);
+  const [deadline, ...more] = [...rest.matchAll(/\sdeadline\s+(\S+)/g)].map(([, value]) => value);
+  if (name === undefined || held === undefined || !conditions || others.length + more.length > 0)
+    throw new UsageError(`--rule ${JSON.stringify(text.slice(0, 200))} is not a rule. Give one like ${example}.`);
   for (const { field } of conditions) checkField(text, field, columns);
   const span = (what: string, value: string | undefined, parse: (text: string) => number): number | undefined => {
     if (value === undefined) return undefined;
@@ -52,7 +53,8 @@ function parseRule(text: string, columns: readonly string[]): readonly [name: st
     for: span('for', held, (given) => (/^0(ms|s|m|h|d)?$/.test(given) ? 0 : parseSpan(given))) ?? 0,
     again: span('again', again, parseSpan),
     deadline: span('deadline', deadline, parseSpan),
-    version: JSON.stringify(conditions.map(({ field, isEqual, value }) => [field, isEqual, value])),
+    // In any order they are the same.
+    version: JSON.stringify(conditions.map(({ field, isEqual, value }) => [field, isEqual, value].join(' ')).sort()),
   };
   return [name, rule];
 }
@@ -60,7 +62,7 @@ function parseRule(text: string, columns: readonly string[]): readonly [name: st
 /** `undefined` if they have another form. */
 function parseConditions(text: string): readonly Condition[] | undefined {
   const conditions: Condition[] = [];
-  const form = /\s*([^=!,\s"]+)\s*(!?=)\s*("(?:[^"\\]|\\.)*"|[^,\s"]+)\s*(,|$)/y;
+  const form = /\s*([^=!,\s"]+)\s*(!?=)\s*("(?:[^"\\]|\\.)*"|[^,\s"=!][^,\s"]*)\s*(,|$)/y;
   while (form.lastIndex < text.length) {
     const [, field, operator, value = '', end] = form.exec(text) ?? [];
     if (field === undefined) return undefined;
@@ -74,8 +76,7 @@ function parseConditions(text: string): readonly Condition[] | undefined {
 
 /** A value that is no text counts as JSON; one that is missing, or null, as an empty text. */
 function holds({ field, isEqual, value }: Condition, row: unknown): boolean {
-  const found = typeof row === 'object' && row !== null ? fieldText(valueAt(row, field)) : '';
-  return (found === value) === isEqual;
+  return (fieldText(valueAt(row, field)) === value) === isEqual;
 }
 
 function checkField(text: string, field: string, columns: readonly string[]): void {

@@ -173,13 +173,12 @@ export function fieldColumns(fields: readonly string[]): readonly Column<EvmStre
   }));
 }
 
-/** The value at a path of a row, e.g. `stats.seen`. */
-export function valueAt(row: object, path: string): unknown {
-  return path
-    .split('.')
-    .reduce<unknown>(
-      (value, name) =>
-        typeof value === 'object' && value !== null ? new Map(Object.entries(value)).get(name) : undefined,
-      row,
-    );
+/** The value at a path of a row, e.g. `stats.seen`, which may also be the name of a field. */
+export function valueAt(row: unknown, path: string): unknown {
+  if (typeof row !== 'object' || row === null) return undefined;
+  if (Object.hasOwn(row, path)) return Reflect.get(row, path);
+  const dot = path.indexOf('.');
+  if (dot < 0) return undefined;
+  const part: unknown = Object.hasOwn(row, path.slice(0, dot)) ? Reflect.get(row, path.slice(0, dot)) : undefined;
+  return valueAt(part, path.slice(dot + 1));
 }

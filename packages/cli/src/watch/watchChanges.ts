@@ -34,7 +34,7 @@ import { formatCount, formatDuration, formatTime } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { resolveChangeTarget } from './changeTarget.js';
 import { answerHealthChecks, judgeWatch } from './healthChecks.js';
-import { dueLine } from './dueText.js';
+import { DueLines } from './dueText.js';
 import { errorText, healthLines, pendingLine } from './healthLines.js';
 import { watchInterruption } from './interruptedWatch.js';
 import { showPast } from './pastRows.js';
@@ -210,6 +210,7 @@ async function watchChanges(
     let noticed: Notice['outage'];
     const noticing = notices.subscribe(({ outage = noticed }) => (noticed = outage));
     const reporting = healths.subscribe((health) => {
+      printDue(dueLines.rest());
       if (!last) showWarnings();
       // The poll says how it ended.
       if (noticed === 'begun') noticed = undefined;
@@ -237,16 +238,19 @@ async function watchChanges(
       if (health.outcome === 'polled' && polls !== maxPolls && judge().isWell) environment.pingWell?.();
     });
     // What is due must not be missed, wherever the changes go.
-    const isOnStdout = kind === 'stdout';
-    const warning = client
-      .eventsOf('due')
-      .subscribe(({ key, name = key, rule, kind: found, observedAt, earliest, latest, actBefore }) => {
-        if (isOnStdout || found === 'known') return;
-        const times = { earliest, latest, ...(actBefore !== undefined && { actBefore }) };
-        const line = dueLine({ name, rule, type: found, ...times }, stderr.colors);
-        reporter.report('due', { rule, key, name, kind: found, observedAt, ...times }, [timed(line)]);
-        if (mode === 'silent') stderr.print(`sluice: ${visibleText(redact(line, secrets))}\n`);
-      });
+    const dueLines = new DueLines(stderr.colors, (text) => redact(text, secrets));
+    const printDue = (line: string | undefined): void => {
+      if (line === undefined) return;
+      const time = stderr.colors.dim(formatTime(new Date(systemClock.now())));
+      if (mode === 'silent') stderr.print(`sluice: ${line}\n`);
+      else reporter.info(`${time}  ${line}`);
+    };
+    const warning = client.eventsOf('due').subscribe((event) => {
+      if (kind === 'stdout' || event.kind === 'known') return;
+      const { type, ...fields } = event;
+      reporter.report(type, fields, []);
+      printDue(dueLines.take(event));
+    });
     const following = client.eventsOf('request', 'page', 'commit', 'delivery').subscribe((event) => {
       if (event.type === 'delivery') waiting = event.waiting;
       // Also while it is closing.

@@ -271,6 +271,7 @@ const known: Readonly<Record<keyof Defaults, true>> = {
   every: true,
   jitter: true,
   maxFailures: true,
+  rule: true,
   limit: true,
   ping: true,
   pingFile: true,

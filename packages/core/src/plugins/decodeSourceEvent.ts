@@ -38,6 +38,8 @@ const fieldsOf: Readonly<Record<SourceEvent['type'], Readonly<Record<string, Che
     kind: /* @__PURE__ */ isOneOf('due', 'resolved', 'known'),
     earliest: isTextOrNull,
     latest: isText,
+    times: isCount,
+    why: /* @__PURE__ */ isOneOf(undefined, 'changed', 'removed', 'rule'),
     actBefore: (value) => value === undefined || isTextOrNull(value),
     observedAt: isText,
   },

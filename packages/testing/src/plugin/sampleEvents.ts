@@ -55,6 +55,7 @@ export const sampleEvents: { readonly [Name in HookName]: readonly Extract<Clien
       kind: 'due',
       earliest: '2026-01-01T06:00:00.000Z',
       latest: '2026-01-01T07:04:05.000Z',
+      times: 1,
       actBefore: '2026-01-02T06:00:00.000Z',
       observedAt: '2026-01-02T03:04:05.000Z',
     },

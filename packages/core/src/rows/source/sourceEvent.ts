@@ -69,6 +69,10 @@ export interface DueEvent {
   /** When the rule began to hold: ISO 8601, UTC. `earliest` is `null` if it held when the watch looked first. */
   readonly earliest: string | null;
   readonly latest: string;
+  /** How often the row was due, with this time. */
+  readonly times: number;
+  /** Why it is resolved: the rule no longer holds for the row, the row is gone, or the rule is gone or another one. */
+  readonly why?: 'changed' | 'removed' | 'rule';
   /** Until when one can act, for a rule with a `deadline`. `null` if that is unknown. */
   readonly actBefore?: string | null;
   /** When the poll that found it ended, by our clock: ISO 8601, UTC. For a known one: when the watch resumed. */

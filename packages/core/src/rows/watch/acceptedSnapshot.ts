@@ -13,7 +13,7 @@ export interface AcceptedSnapshot<T> {
   readonly rows: SnapshotRows<T>;
   readonly missing: ReadonlyMap<string, Missing>;
   /** Absent while no rule was ever given. */
-  readonly rules?: RuleBook | undefined;
+  readonly rules?: RuleBook<T> | undefined;
 }
 
 /** The differences of a snapshot from the previous one. It is durable in the log before any of it is emitted. */
@@ -24,7 +24,7 @@ export interface Delta<T> extends WatchedWalk {
   readonly differences: readonly Difference<T>[];
   readonly missing: ReadonlyMap<string, Missing>;
   /** What the walk has changed in the rules' book. Absent without rules. */
-  readonly rules?: RuleChanges | undefined;
+  readonly rules?: RuleChanges<T> | undefined;
   /** What rules have found, which is emitted after the differences. */
   readonly due?: readonly DueFound<T>[] | undefined;
 }

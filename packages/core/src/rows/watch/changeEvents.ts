@@ -2,7 +2,7 @@ import type { RowSchema } from '../source/definition.js';
 import type { SourceInfo } from '../source/sourceInfo.js';
 import { notify, type ChangeEvent, type DueEvent, type SourceEvent } from '../source/sourceEvent.js';
 import type { AcceptedSnapshot, Delta } from './acceptedSnapshot.js';
-import type { Due } from './due.js';
+import type { DueFound } from './due.js';
 import { timesOf } from './judgeRules.js';
 import type { Rule } from './rule.js';
 
@@ -31,7 +31,7 @@ export function changeEvents<T>(
     return name === '' ? {} : { name };
   };
   const reportDue = (
-    { key, row, rule, began, actBefore }: Pick<Due<T>, 'key' | 'row' | 'rule' | 'began' | 'actBefore'>,
+    { key, row, rule, began, times, why, actBefore }: Omit<DueFound<T>, 'type'>,
     kind: DueEvent['kind'],
     observedAt: string,
   ): void =>
@@ -43,6 +43,8 @@ export function changeEvents<T>(
       rule,
       kind,
       ...began,
+      times,
+      ...(why && { why }),
       ...(actBefore !== undefined && { actBefore }),
       observedAt,
     });
@@ -54,7 +56,11 @@ export function changeEvents<T>(
           for (const [key, entry] of entries) {
             const row = rows.get(key);
             if (entry.times === 0 || row === undefined || !book) continue;
-            reportDue({ key, row, rule, ...timesOf(entry, rules[rule], book.time) }, 'known', observedAt);
+            reportDue(
+              { key, row, rule, times: entry.times, ...timesOf(entry, rules[rule], book.time) },
+              'known',
+              observedAt,
+            );
           }
       if (!isHooked('change')) return;
       const before = collectRowsBefore(staged);

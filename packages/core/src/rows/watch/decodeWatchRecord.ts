@@ -5,9 +5,9 @@ import type { Delta } from './acceptedSnapshot.js';
 import type { Difference } from './change.js';
 import type { DueFound } from './due.js';
 import type { Missing } from './removals.js';
-import { decodeRuleChanges, type RuleChanges } from './ruleBook.js';
+import { decodeRuleChanges, isHeldList, type RuleChanges } from './ruleBook.js';
 
-/** The first record of a log, followed by the rows of its snapshot. */
+/** The first record of a log, followed by the rows of its snapshot, and by what rules have found. */
 interface BaseRecord<T> extends WatchedWalk {
   readonly kind: 'base';
   readonly v: 1;
@@ -19,19 +19,20 @@ interface BaseRecord<T> extends WatchedWalk {
   readonly scope?: string;
   readonly key?: { readonly salt: string; readonly fingerprint: string };
   readonly generation: number;
-  /** The number of rows that follow, to detect lost records. */
+  /** The number of rows and of findings of rules that follow, to detect lost records. */
   readonly size: number;
   readonly missing: ReadonlyMap<string, Missing>;
   /** The last generation that the consumer has completely. */
   readonly committed: number;
-  readonly rules?: RuleChanges;
-  /** What rules have found in the first snapshot, until that is committed. */
-  readonly due?: readonly DueFound<T>[];
+  readonly rules?: RuleChanges<T> | undefined;
 }
 
 type WatchRecord<T> =
   | BaseRecord<T>
   | { readonly kind: 'rows'; readonly rows: readonly (readonly [string, T])[] }
+  | { readonly kind: 'held'; readonly held: RuleChanges<T>['held'] }
+  /** What rules have found in the first snapshot, until that is committed. */
+  | { readonly kind: 'due'; readonly due: readonly DueFound<T>[] }
   | ({ readonly kind: 'delta' } & Delta<T>)
   | { readonly kind: 'committed'; readonly generation: number };
 
@@ -45,8 +46,10 @@ export function decodeWatchRecord<T>(record: unknown, before: (key: string) => T
   if (!isRecord(record)) throw unreadable();
   if ('base' in record) return decodeBase<T>(record);
   if (Array.isArray(record['rows'])) return { kind: 'rows', rows: record['rows'] as [string, T][] };
+  if (isHeldList<T>(record['held'])) return { kind: 'held', held: record['held'] };
   if (isCount(record['committed'])) return { kind: 'committed', generation: record['committed'] };
-  const { generation, observedAt, isIncomplete, differences, missing } = record;
+  const { generation, observedAt, isIncomplete, differences, missing, due } = record;
+  if (differences === undefined && Array.isArray(due)) return { kind: 'due', due: due as DueFound<T>[] };
   if (!isCount(generation) || typeof observedAt !== 'string' || !Array.isArray(differences)) throw unreadable();
   return {
     kind: 'delta',
@@ -55,6 +58,7 @@ export function decodeWatchRecord<T>(record: unknown, before: (key: string) => T
     observedAt,
     ...(isIncomplete === true && { isIncomplete }),
     ...decodeRules<T>(record),
+    ...(Array.isArray(due) && { due: due as DueFound<T>[] }),
     missing: decodeMissing(missing),
     differences: differences.map((each: unknown) => decodeDifference(each, before)),
   };
@@ -101,14 +105,11 @@ function decodeScope({ scope }: Record<string, unknown>): { readonly scope?: str
   return typeof scope === 'string' ? { scope } : {};
 }
 
-function decodeRules<T>({ rules, due }: Record<string, unknown>): {
-  readonly rules?: RuleChanges;
-  readonly due?: readonly DueFound<T>[];
-} {
+function decodeRules<T>({ rules }: Record<string, unknown>): { readonly rules?: RuleChanges<T> } {
   if (rules === undefined) return {};
-  const changes = decodeRuleChanges(rules);
-  if (!changes || !(due === undefined || Array.isArray(due))) throw unreadable();
-  return { rules: changes, ...(due && { due: due as DueFound<T>[] }) };
+  const changes = decodeRuleChanges<T>(rules);
+  if (!changes) throw unreadable();
+  return { rules: changes };
 }
 
 function decodeMissing(value: unknown): ReadonlyMap<string, Missing> {

@@ -43,5 +43,3 @@ export function isDue(row: unknown): row is Due<unknown> {
   const texts = [row['id'], row['key'], row['rule'], row['observedAt']];
   return isCount(row['generation']) && texts.every((text) => typeof text === 'string') && isRecord(row['began']);
 }
-
-export const dueColumns = ['rule', 'row', 'began', 'times', 'actBefore', 'why'] as const;

@@ -23,7 +23,7 @@ export interface RemovalRules {
 }
 
 /** The result of a complete walk for the accepted snapshot. */
-interface JudgedWalk<T> {
+export interface JudgedWalk<T> {
   readonly differences: readonly Difference<T>[];
   readonly missing: ReadonlyMap<string, Missing>;
   readonly held: number;

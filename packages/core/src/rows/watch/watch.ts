@@ -19,7 +19,7 @@ import { notify } from '../source/sourceEvent.js';
 import { cancellable, type PullIterator } from '../source/cancellable.js';
 import type { WalkStart } from '../source/pagesOptions.js';
 import { changeColumns, eventOfChange, type Change } from './change.js';
-import { dueColumns, type Due } from './due.js';
+import type { Due } from './due.js';
 import { checkRules, type Rule } from './rule.js';
 import { changeEvents } from './changeEvents.js';
 import { isWithin } from './fieldPath.js';
@@ -202,13 +202,14 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
 
 function changeInfo<T>(
   info: SourceInfo<T>,
-  { ignore = [], project, state, rules }: Pick<WatchOptions<T>, 'ignore' | 'project' | 'state' | 'rules'>,
+  { ignore = [], project, state }: Pick<WatchOptions<T>, 'ignore' | 'project' | 'state'>,
 ): SourceInfo<WatchEvent<T>> {
   const { name, isUnversioned, endpoint, schema: rows } = info;
   const picked = project && typeof project !== 'function' ? [...project].sort() : null;
   const watched: Json = { of: info.rowsIdentity ?? info.identity, ignore: [...ignore].sort(), project: picked };
   const schema: RowSchema<WatchEvent<T>> = {
-    columns: rules ? [...changeColumns, ...dueColumns] : changeColumns,
+    // Also with rules: they may come and go, and are no other plan of an export.
+    columns: changeColumns,
     key: ({ id }) => id,
     event: eventOfChange,
     ...(rows && { rows }),

@@ -114,7 +114,6 @@ export class WatchLog<T> {
           this.#walk = walkOf(decoded);
           this.#scope = decoded.scope;
           rowsLeft = decoded.size;
-          this.#due = decoded.due ?? [];
           this.#snapshot = {
             generation: decoded.generation,
             rows,
@@ -125,6 +124,20 @@ export class WatchLog<T> {
         case 'rows':
           rowsLeft -= decoded.rows.length;
           for (const [key, row] of decoded.rows) rows.set(key, row);
+          break;
+        case 'held': {
+          rowsLeft -= decoded.held.length;
+          const { rules: book } = this.#snapshot;
+          if (!book) throw unreadable();
+          this.#snapshot = {
+            ...this.#snapshot,
+            rules: applyRules(book, { ...book, held: decoded.held, unlisted: [] }),
+          };
+          break;
+        }
+        case 'due':
+          rowsLeft -= decoded.due.length;
+          this.#due = [...this.#due, ...decoded.due];
           break;
         case 'delta':
           this.#checkOrder(decoded);
@@ -234,6 +247,9 @@ export class WatchLog<T> {
 
   *#base(): Generator<object, void, undefined> {
     const { generation, rows, missing, rules } = this.#snapshot;
+    const book = rules && asChanges(rules);
+    const held = book?.held ?? [];
+    const due = this.#committed === 0 ? this.#due : [];
     yield {
       base: 1,
       watch: this.#identity.watch,
@@ -241,9 +257,9 @@ export class WatchLog<T> {
       generation,
       ...this.#walk,
       committed: this.#committed,
-      ...(rules && { rules: asChanges(rules) }),
-      ...(this.#committed === 0 && { scope: this.#scope, ...(this.#due.length > 0 && { due: this.#due }) }),
-      size: rows.size,
+      ...(book && { rules: book.changes }),
+      ...(this.#committed === 0 && { scope: this.#scope }),
+      size: rows.size + held.length + due.length,
       missing: encodeMissing(missing),
       ...(this.#key && { key: this.#key }),
     };
@@ -255,6 +271,9 @@ export class WatchLog<T> {
       batch = [];
     }
     if (batch.length > 0) yield { rows: batch };
+    for (let from = 0; from < held.length; from += rowsPerRecord)
+      yield { held: held.slice(from, from + rowsPerRecord) };
+    for (let from = 0; from < due.length; from += rowsPerRecord) yield { due: due.slice(from, from + rowsPerRecord) };
   }
 
   /** Checksums protect each record; this detects a missing one. */

@@ -22,7 +22,7 @@ import { checkStorable } from './checkStorable.js';
 import type { FieldsBetween } from './comparisonOptions.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judgeRules, RuleWalk } from './judgeRules.js';
-import { judgeRemovals, type RemovalRules } from './removals.js';
+import { judgeRemovals, type JudgedWalk, type Missing, type RemovalRules } from './removals.js';
 import type { Rules } from './rule.js';
 import type { RuleBook } from './ruleBook.js';
 import { FirstWalk, WalkComparison, type Findings } from './walkComparison.js';
@@ -64,8 +64,6 @@ interface ChangePosition {
 
 /** Changes per page, so that the changes of a million first rows, and their text, are never in memory at once. */
 const changesPerPage = 10_000;
-/** Intervals between two walks above which a rule may not have held in between. */
-const longestGap = 3;
 
 /** What a watch emits: changes, and events of its rules. */
 export type WatchEvent<T> = Change<T> | Due<T>;
@@ -85,6 +83,9 @@ interface ListedRows<T, R> {
 
 /** A complete walk, compared with the accepted rows. */
 type ComparedWalk<T> = Findings<T> & WalkedListing;
+
+/** An accepted walk, with what it changes in the snapshot. */
+type JudgedRows<T> = FirstRows<T> | (ComparedWalk<T> & JudgedWalk<T>);
 
 /** The first snapshot. */
 interface FirstRows<T> extends WalkedListing {
@@ -225,6 +226,9 @@ export class WatchRun<T> {
     const began = clock.monotonic();
     const ruled = stillSo && beginRules(stillSo.rules, log.snapshot.rules);
     let walk: FirstRows<T> | ComparedWalk<T>;
+    let judged: JudgedRows<T>;
+    let now: number;
+    let found: Pick<Delta<T>, 'rules' | 'due'> | undefined;
     try {
       const keyBefore = await log.currentKey();
       walk =
@@ -235,6 +239,9 @@ export class WatchRun<T> {
       const isKnown = 'gone' in walk && 2 * walk.gone.length <= rows.size;
       const key = isKnown ? await log.currentKey() : undefined;
       if (key === keyBefore) log.adoptKey(key);
+      now = clock.now();
+      judged = 'rows' in walk ? walk : judgeRows(walk, missingBefore, { rules: removals, now });
+      found = ruled && (await this.#judgeRules(log, ruled, now, judged));
     } catch (error) {
       return this.#failed(pollError(error), began, signal);
     }
@@ -246,48 +253,49 @@ export class WatchRun<T> {
     };
     this.#failing = undefined;
     this.#hasSucceeded = true;
-    const now = clock.now();
     // A walk with fewer rows than its total is incomplete as well.
     const isIncomplete = walk.isIncomplete || walk.isShort || undefined;
     const ended = walkOf({ observedAt: new Date(now).toISOString(), isIncomplete });
-    if ('rows' in walk) {
-      const missing = Array.from(walk.lacking, ([key, walks]) => [key, { walks, since: now, isHeld: false }] as const);
-      const lacking = { gone: [...walk.lacking.keys()], removed: [] };
-      await log.begin(walk.rows, ended, new Map(missing), await this.#judgeRules(log, ruled, walk.rows, lacking));
+    if ('rows' in judged) {
+      const missing = Array.from(
+        judged.lacking,
+        ([key, walks]) => [key, { walks, since: now, isHeld: false }] as const,
+      );
+      await log.begin(judged.rows, ended, new Map(missing), found);
       return { delta: log.uncommitted[0], walk: ended, health: { ...health, isSynced: true } };
     }
-    const judgement = { rules: removals, now, isShort: walk.isShort, isIncomplete: walk.isIncomplete };
-    const { differences, missing, held } = judgeRemovals(walk, missingBefore, judgement);
-    const judged = { ...health, held: held || undefined };
-    const removed = differences.filter(({ type }) => type === 'removed').map(({ key }) => key);
-    const found = await this.#judgeRules(log, ruled, rows, { gone: walk.gone.map(([key]) => key), removed });
+    const { differences, missing, held } = judged;
+    const outcome = { walk: ended, health: { ...health, held: held || undefined } };
     const hasChanged = sizeOf({ differences, due: found?.due }) > 0;
-    if (!hasChanged && !found && missingBefore.size === 0 && missing.size === 0) return { walk: ended, health: judged };
+    if (!hasChanged && !found && missingBefore.size === 0 && missing.size === 0) return outcome;
     const next = generation + (hasChanged ? 1 : 0);
     const delta = await log.stage({ generation: next, ...ended, differences, missing, ...found });
-    return { delta: hasChanged ? delta : undefined, walk: ended, health: judged };
+    return { delta: hasChanged ? delta : undefined, ...outcome };
   }
 
   /** What a walk shows of the rules, which is stored with its changes; `undefined` without any. */
   async #judgeRules(
     log: WatchLog<T>,
-    walk: RuleWalk<T> | undefined,
-    rows: SnapshotRows<T>,
-    { gone, removed }: { readonly gone: readonly string[]; readonly removed: readonly string[] },
+    listed: RuleWalk<T>,
+    wall: number,
+    walk: JudgedRows<T>,
   ): Promise<Pick<Delta<T>, 'rules' | 'due'> | undefined> {
-    const { stillSo, clock, every } = this.#settings;
-    const book = log.snapshot.rules;
-    if (!stillSo || !walk) return undefined;
+    const { stillSo, every } = this.#settings;
+    if (!stillSo) return undefined;
     const { rules, boot } = stillSo;
-    const machine = { id: await boot.id(), uptime: boot.now(), wall: clock.now() };
+    const { rules: book, rows: accepted } = log.snapshot;
+    const rows = 'rows' in walk ? walk.rows : accepted;
+    const differences = 'rows' in walk ? [] : walk.differences;
+    const removed = differences.filter(({ type }) => type === 'removed').map(({ key }) => key);
     const { changes, due } = judgeRules(rules, book, {
-      time: continueTimeline(book?.time, machine),
-      walk,
-      gone: new Set(gone),
+      time: continueTimeline(book?.time, { id: await boot.id(), uptime: boot.now(), wall }),
+      listed,
+      gone: new Set('rows' in walk ? walk.lacking.keys() : walk.gone.map(([key]) => key)),
       removed: new Set(removed),
       rowOf: (key) => rows.get(key),
-      longestGap: longestGap * every,
+      every,
     });
+    for (const { key, row } of due) checkStorable(key, row);
     return { rules: changes, due };
   }
 
@@ -447,8 +455,17 @@ function unconfirmedChanges<T>(log: WatchLog<T>, delta: Delta<T>, later: readonl
   return toChanges({ ...delta, scope: `${scopeOf(delta, log.history, 0)}-missing`, differences }, log.history);
 }
 
+function judgeRows<T>(
+  walk: ComparedWalk<T>,
+  missing: ReadonlyMap<string, Missing>,
+  { rules, now }: { readonly rules: RemovalRules; readonly now: number },
+): ComparedWalk<T> & JudgedWalk<T> {
+  const { isShort, isIncomplete } = walk;
+  return { ...walk, ...judgeRemovals(walk, missing, { rules, now, isShort, isIncomplete }) };
+}
+
 /** `undefined` where no rule is left, nor was one. */
-function beginRules<T>(rules: Rules<T>, book: RuleBook | undefined): RuleWalk<T> | undefined {
+function beginRules<T>(rules: Rules<T>, book: RuleBook<T> | undefined): RuleWalk<T> | undefined {
   const names = [...Object.keys(rules), ...Object.keys(book?.versions ?? {})];
   return names.length === 0 ? undefined : new RuleWalk(rules, book);
 }

@@ -1,10 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, memoryState, watch, type Due, type Rule, type WatchOptions } from '../../../src/index.js';
-import type { BootClock } from '../../../src/kit.js';
+import { ConfigError, exportTo, memoryState, watch, type Due, type WatchOptions } from '../../../src/index.js';
+import { fileSink } from '../../../src/node/index.js';
+import type { BootClock, PageHealth, RowFormat, Rule } from '../../../src/kit.js';
+import { temporaryFolder } from '../../../../../test/kit/temporaryFolder.js';
 import { Listing, row, type Row } from './listing.js';
 import { SkippingClock } from './skippingClock.js';
 
 const hour = 3_600_000;
+const jsonLines: RowFormat<object> = {
+  name: 'lines',
+  identity: null,
+  encoder: () => ({ header: '', encode: (rows) => rows.map((each) => `${JSON.stringify(each)}\n`).join('') }),
+};
 const dying: Rule<Row> = { when: ({ status }) => status === 'error', for: 20 * hour };
 
 /** A watch by the hour, run by run. What it emits is taken. */
@@ -219,8 +228,67 @@ describe('a rule of a watch', () => {
         observedAt: '2030-01-01T06:00:00.000Z',
       },
     ]);
-    const wrong = watched.events(1, { dying: { ...dying, version: '2', since: () => 'yesterday' } });
-    await expect(wrong).rejects.toThrow('since of the rule "dying" returned text: it must be a date');
+    // A step of the clock changes nothing of what the row says.
+    watched.clock.offset -= 40 * hour;
+    expect(await watched.events(2, { dying: { ...dying, since } })).toEqual([]);
+  });
+
+  test('C13 fails the poll in which a row says no time', async () => {
+    const watched = new HourlyWatch(row('a', 'error'));
+    const health: unknown[] = [];
+    const since = (): string => (watched.listing.walks === 3 ? 'yesterday' : '');
+    const onHealth = ({ outcome, error }: PageHealth): number =>
+      health.push(outcome === 'failed' ? String(error) : outcome);
+    await watched.events(1, {});
+    expect(await watched.run(3, { dying: { ...dying, for: 0, since } }, { onHealth })).toHaveLength(1);
+    expect(health).toEqual([
+      'polled',
+      expect.stringContaining('since of the rule "dying" returned text: it must be a date'),
+      'polled',
+    ]);
+  });
+
+  test('C13 is resolved for a row that was removed in a run without rules', async () => {
+    const watched = new HourlyWatch(row('a', 'error'), row('b'));
+    const rules = { dying: { ...dying, for: 0 } };
+    expect(await watched.run(1, rules)).toEqual(['0: due dying a']);
+    watched.listing.remove('a');
+    const { clock, state } = watched;
+    const flow = watch(watched.listing.source(), { every: hour, clock, state, polls: 3, confirmations: 1 });
+    for await (const page of flow.pages()) expect(page.items.every(({ type }) => type === 'removed')).toBe(true);
+    const [event, ...more] = await watched.events(2, rules);
+    expect([event?.type, event?.why, event?.row, more]).toEqual(['resolved', 'removed', row('a', 'error'), []]);
+  });
+
+  test('C13 takes the pauses of runs by cron for usual, and not a long one', async () => {
+    const watched = new HourlyWatch(row('a', 'error'));
+    const every = hour / 100;
+    const latest = async (): Promise<string | undefined> => {
+      const [event] = await watched.events(1, { dying: { ...dying, for: 0, again: 1 } }, { every });
+      return event?.began.latest;
+    };
+    const all: (string | undefined)[] = [];
+    for (const pause of [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 30, 1, 1]) {
+      watched.clock.time += pause * hour;
+      all.push(await latest());
+    }
+    expect(all[0]).toBe('2030-01-01T00:00:00.000Z');
+    const [first] = all.slice(7, 10);
+    expect(new Set(all.slice(7, 10))).toEqual(new Set([first]));
+    expect(new Set(all.slice(10))).toEqual(new Set(['2030-01-02T15:00:00.000Z']));
+  });
+
+  test('C13 comes and goes beside an export into a file, which stays the same', async () => {
+    const watched = new HourlyWatch(row('a', 'error'));
+    const { clock, state } = watched;
+    const path = join(temporaryFolder(), 'changes');
+    const run = async (rules?: NonNullable<WatchOptions<Row>['rules']>): Promise<unknown> => {
+      const flow = watch(watched.listing.source(), { every: hour, clock, state, polls: 1, rules });
+      return exportTo(flow, fileSink(jsonLines, { path }), { state, clock }).run();
+    };
+    for (const rules of [undefined, { dying: { ...dying, for: 0 } }, {}, undefined]) await run(rules);
+    const types = readFileSync(path, 'utf8').trimEnd().split('\n');
+    expect(types.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(['initial', 'due', 'resolved']);
   });
 
   test('C13 emits what was not taken again, with the same ids, in the order in which it was found', async () => {
@@ -240,10 +308,11 @@ describe('a rule of a watch', () => {
   });
 
   test.each([
-    [{ for: -1 }, 'The rule "dying".for is -1: it must be a number of at least 0.'],
+    [{ for: -1 }, 'The rule "dying".for is -1: it must be a number from 0 to ten years in ms.'],
     [{ for: Number.NaN }, 'The rule "dying".for is NaN'],
-    [{ again: 0 }, 'The rule "dying".again is 0: it must be a number above 0.'],
+    [{ again: 0 }, 'The rule "dying".again is 0: it must be a number above 0, of at most ten years in ms.'],
     [{ deadline: -5 }, 'The rule "dying".deadline is -5'],
+    [{ deadline: Infinity }, 'The rule "dying".deadline is Infinity'],
     [{ when: 'error' }, 'when: it is text, and must be a function'],
     [{ until: 5 }, 'has no option "until"'],
   ])('refuses %j with one sentence', (wrong, said) => {

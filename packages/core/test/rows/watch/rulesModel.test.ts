@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { casesOf } from '../../../../../scripts/testEffort.js';
-import { memoryState, watch, type Rule } from '../../../src/index.js';
+import { memoryState, watch } from '../../../src/index.js';
+import type { Rule } from '../../../src/kit.js';
 import { Listing, row, type Row } from './listing.js';
 import { SkippingClock } from './skippingClock.js';
 
