@@ -4,7 +4,7 @@ import type { Colors } from '../terminal/colors.js';
 import { formatCount, formatTime } from '../terminal/format.js';
 import { type Phrase, phrasesAsLine } from '../terminal/width.js';
 
-type Found = Pick<Due<unknown>, 'type' | 'rule' | 'times' | 'began' | 'actBefore' | 'why'>;
+type Found = Pick<Due<unknown>, 'type' | 'rule' | 'times' | 'began' | 'actBefore'> & { readonly why?: DueEvent['why'] };
 
 /** What a rule has found, after the name of the row. */
 export function dueLead({ type, rule, times }: Found, { bold, red, green }: Colors): Phrase {

@@ -69,6 +69,7 @@ export interface ApiSource<Params extends object = Record<string, unknown>, Row 
     options: Merged<Params & WatchBounds>,
     watching: WatchOptions<Row> & { readonly rules?: undefined },
   ): Source<Change<Row>>;
+  /** With `rules`, the watch also emits what they find. */
   watch(options: Merged<Params & WatchBounds>, watching: WatchOptions<Row>): Source<Change<Row> | Due<Row>>;
   /** Describes the source without a request. */
   describe(): SourceDescription;

@@ -2,7 +2,7 @@ import type { RowSchema } from '../source/definition.js';
 import type { SourceInfo } from '../source/sourceInfo.js';
 import { notify, type ChangeEvent, type DueEvent, type SourceEvent } from '../source/sourceEvent.js';
 import type { AcceptedSnapshot, Delta } from './acceptedSnapshot.js';
-import type { DueFound } from './due.js';
+import type { DueFound, WhyResolved } from './due.js';
 import { timesOf } from './judgeRules.js';
 import type { Rule } from './rule.js';
 
@@ -31,7 +31,7 @@ export function changeEvents<T>(
     return name === '' ? {} : { name };
   };
   const reportDue = (
-    { key, row, rule, began, times, why, actBefore }: Omit<DueFound<T>, 'type'>,
+    { key, row, rule, began, times, why, actBefore }: Omit<DueFound<T>, 'type'> & { readonly why?: WhyResolved },
     kind: DueEvent['kind'],
     observedAt: string,
   ): void =>

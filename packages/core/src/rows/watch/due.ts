@@ -1,18 +1,13 @@
 import { isCount, isRecord } from '../../values.js';
 
-/**
- * A rule of a watch holds for a row for so long that it is due, or no longer does. Unlike a change, it is no difference
- * between two snapshots, so mirrors and histories leave it out.
- */
-export interface Due<T> {
+interface Found<T> {
   /** The same for the same event, however often it is emitted; unique otherwise. */
   readonly id: string;
-  readonly type: 'due' | 'resolved';
   /** The rule's name. */
   readonly rule: string;
   /** The key of the row. */
   readonly key: string;
-  /** The row as the walk listed it; if it was removed, as it was last accepted. */
+  /** The row as the walk listed it; if it was removed, as it was last known. */
   readonly row: T;
   /**
    * When the rule began to hold, ISO 8601, UTC. Time in which nobody looked lies between both. `earliest` is `null` if it
@@ -23,19 +18,39 @@ export interface Due<T> {
   readonly times: number;
   /** Until when one can act, for a rule with a `deadline`, by the earliest beginning. `null` if that is unknown. */
   readonly actBefore?: string | null;
-  /**
-   * Why it is resolved. `changed`: the rule no longer holds for the row. `removed`: the row is gone. `rule`: the rule is
-   * gone, or another one.
-   */
-  readonly why?: 'changed' | 'removed' | 'rule';
   /** The number of accepted snapshots, from 1. */
   readonly generation: number;
   /** When the walk that found it ended, by our clock: ISO 8601, UTC. */
   readonly observedAt: string;
 }
 
+/** A rule has held for a row for its time. */
+interface IsDue<T> extends Found<T> {
+  readonly type: 'due';
+}
+
+/** It no longer does. */
+interface Resolved<T> extends Found<T> {
+  readonly type: 'resolved';
+  /**
+   * Why: `changed`: the rule no longer holds for the row. `removed`: the row is gone. `rule`: the rule is gone, or another
+   * one.
+   */
+  readonly why: 'changed' | 'removed' | 'rule';
+}
+
+/**
+ * A rule of a watch holds for a row for so long that it is due, or no longer does. Unlike a change, it is no difference
+ * between two snapshots, so mirrors and histories leave it out.
+ */
+export type Due<T> = IsDue<T> | Resolved<T>;
+
+export type WhyResolved = Resolved<never>['why'];
+
+type Observation = 'id' | 'generation' | 'observedAt';
+
 /** An event of a rule before it gets an id, a generation and a time. */
-export type DueFound<T> = Omit<Due<T>, 'id' | 'generation' | 'observedAt'>;
+export type DueFound<T> = Omit<IsDue<T>, Observation> | Omit<Resolved<T>, Observation>;
 
 /** Whether a row is an event of a rule of a `watch`, from any copy of the library. */
 export function isDue(row: unknown): row is Due<unknown> {

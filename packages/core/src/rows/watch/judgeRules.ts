@@ -1,7 +1,7 @@
 import { DecodeError } from '../../errors.js';
 import { dateOf, type Timeline } from '../../timeline.js';
 import { inWords } from '../../values.js';
-import type { Due, DueFound } from './due.js';
+import type { Due, DueFound, WhyResolved } from './due.js';
 import type { Rule, Rules } from './rule.js';
 import type { Held, RuleBook, RuleChanges } from './ruleBook.js';
 
@@ -77,12 +77,12 @@ export function judgeRules<T>(rules: Rules<T>, book: RuleBook<T> | undefined, wa
   const resolved: DueFound<T>[] = [];
   const due: DueFound<T>[] = [];
   const held: [rule: string, key: string, held: Held<T> | null][] = [];
-  const resolve = (rule: string, key: string, entry: Held<T>, why: Due<T>['why']): void => {
+  const resolve = (rule: string, key: string, entry: Held<T>, why: WhyResolved): void => {
     const row = walk.listed.ended(rule, key) ?? walk.rowOf(key) ?? entry.row;
     if (entry.times === 0 || row === undefined) return;
-    resolved.push({ type: 'resolved', ...eventOf(rule, key, row, entry), ...(why && { why }) });
+    resolved.push({ type: 'resolved', ...eventOf(rule, key, row, entry), why });
   };
-  const eventOf = (rule: string, key: string, row: T, entry: Held<T>): Omit<DueFound<T>, 'type'> => {
+  const eventOf = (rule: string, key: string, row: T, entry: Held<T>): Omit<DueFound<T>, 'type' | 'why'> => {
     return { rule, key, row, times: entry.times, ...timesOf(entry, rules[rule], walk.time) };
   };
   for (const [rule, entries] of book?.held ?? [])
@@ -116,7 +116,7 @@ export function judgeRules<T>(rules: Rules<T>, book: RuleBook<T> | undefined, wa
 }
 
 /** `undefined` if the rule still holds, or nobody has seen whether it does. */
-function whyEnded<T>(rule: string, key: string, { listed, gone, removed }: JudgedWalk<T>): Due<T>['why'] {
+function whyEnded<T>(rule: string, key: string, { listed, gone, removed }: JudgedWalk<T>): WhyResolved | undefined {
   if (removed.has(key)) return 'removed';
   if (gone.has(key) || listed.holding(rule).has(key)) return undefined;
   // It may have been removed in a run without rules.
