@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError } from 'commander';
-import { type Config, noConfig, type RunWith } from './config/config.js';
+import type { Config, RunWith } from './config/config.js';
 import { type Environment, processEnvironment } from './environment/environment.js';
 import { EarlyEnd, exitCodes, Interruption } from './errors/errors.js';
 import { refuseSecretArguments } from './input/secretVariables.js';
@@ -54,7 +54,8 @@ async function runProgram(args: readonly string[], environment: Environment): Pr
     async (command) => {
       const run = await load();
       const options = { ...readArguments(command), ...command.opts<Options & object>() };
-      exitCode = await run(options, environment, { args, config: noConfig });
+      // It reads no configuration.
+      exitCode = await run(options, environment, { args, config: { plugins: [], defaults: {} } });
     };
   /** For a command that uses plugins and defaults. */
   const configured =

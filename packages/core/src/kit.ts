@@ -101,7 +101,7 @@ export { checkRow, fieldReader, type Fields } from './rows/columns/fields.js';
 // Watching
 export { differingFields } from './rows/watch/differingFields.js';
 export { eventOfChange, isChange, type Added, type Removed } from './rows/watch/change.js';
-export { isDue } from './rows/watch/due.js';
+export { isDue, type RowDue, type RowResolved } from './rows/watch/due.js';
 export type { Rule } from './rows/watch/rule.js';
 
 // Sinks

@@ -113,8 +113,6 @@ export async function watchSource(
 ): Promise<number> {
   // Loaded on demand: an export does not need these.
   const { recordView } = await import('../watch/rowView.js');
-  const { parseRules } = await import('../watch/parseRule.js');
-  const { machineBootClock } = await import('@sluice/core/node');
   const { runWatch } = await import('../watch/watchChanges.js');
   const { config } = invocation;
   const { source, key, pageSize, concurrency } = options;
@@ -124,15 +122,14 @@ export async function watchSource(
   const rows: WatchedRows = {
     wallets,
     add: withApi(parseApi(source), options, environment),
-    source: (client, watching) => {
+    source: (client, watching, rulesFor) => {
       const found = findSource(client, source, config);
       const { columns, hasKey } = found.describe();
       if (!hasKey && key === undefined)
         throw new UsageError(`Nothing tells the rows of ${source} apart: give --key COLUMN, or several: --key a,b.`);
       shown = key ? [...new Set([...key, ...columns])] : columns;
-      const rules = parseRules(options.rule ?? [], columns);
       const rowKey = key && createRowKey(key, columns);
-      const watchOptions = { ...watching, key: rowKey, concurrency, rules, boot: machineBootClock() };
+      const watchOptions = { ...watching, key: rowKey, concurrency, rules: rulesFor(columns) };
       const make = (params: object) =>
         changes((more) => found.watch({ ...params, pageSize }, { ...watchOptions, ...more }));
       return asRecordChanges(withParams(found, read, ['pageSize'], make, others));

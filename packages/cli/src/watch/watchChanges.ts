@@ -12,6 +12,7 @@ import {
 } from '@sluice/core';
 import type { RunLevel } from '@sluice/core/health';
 import type { PageHealth, PageSource } from '@sluice/core/kit';
+import { machineBootClock } from '@sluice/core/node';
 import { type Observable, Subject } from 'rxjs';
 import type { Config, Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
@@ -38,6 +39,7 @@ import { DueLines } from './dueText.js';
 import { errorText, healthLines, pendingLine } from './healthLines.js';
 import { watchInterruption } from './interruptedWatch.js';
 import { showPast } from './pastRows.js';
+import { type NamedRules, parseRules } from './parseRule.js';
 import type { RowView } from './rowView.js';
 import { countInVain, judgeTimeUp } from './timeUp.js';
 
@@ -52,7 +54,12 @@ type Watching = Omit<WatchOptions<unknown>, 'key' | 'project' | 'equals'>;
 
 /** What to watch. */
 export interface WatchedRows extends Pick<ExportedRows, 'add' | 'wallets'> {
-  readonly source: (client: Client, watching: Watching) => PageSource<Change<Row> | Due<Row>>;
+  /** @param rulesFor the rules of the command line, for rows with these columns */
+  readonly source: (
+    client: Client,
+    watching: Watching,
+    rulesFor: (columns: readonly string[]) => NamedRules,
+  ) => PageSource<Change<Row> | Due<Row>>;
   readonly view: RowView<Row>;
 }
 
@@ -127,7 +134,7 @@ async function watchChanges(
     return (reason instanceof TimeUp && !reason.isPaused && !hasMoved) || undefined;
   };
   const slices = store && countInVain(store, isInVain);
-  const source = watch(client, {
+  const watching = {
     every: interval,
     jitter,
     polls: maxPolls,
@@ -137,8 +144,10 @@ async function watchChanges(
     maxFailures,
     retry: retryFor === undefined ? undefined : { for: retryFor },
     state: slices?.state ?? store,
-    onHealth: (health) => healths.next(health),
-  });
+    onHealth: (health: PageHealth) => healths.next(health),
+    boot: machineBootClock(),
+  };
+  const source = watch(client, watching, (columns) => parseRules(options.rule ?? [], columns));
   const flow = exportTo(source, sink, {
     restart,
     sameProject,

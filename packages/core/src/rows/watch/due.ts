@@ -25,12 +25,12 @@ interface Found<T> {
 }
 
 /** A rule has held for a row for its time. */
-interface IsDue<T> extends Found<T> {
+export interface RowDue<T> extends Found<T> {
   readonly type: 'due';
 }
 
 /** It no longer does. */
-interface Resolved<T> extends Found<T> {
+export interface RowResolved<T> extends Found<T> {
   readonly type: 'resolved';
   /**
    * Why: `changed`: the rule no longer holds for the row. `removed`: the row is gone. `rule`: the rule is gone, or another
@@ -43,14 +43,14 @@ interface Resolved<T> extends Found<T> {
  * A rule of a watch holds for a row for so long that it is due, or no longer does. Unlike a change, it is no difference
  * between two snapshots, so mirrors and histories leave it out.
  */
-export type Due<T> = IsDue<T> | Resolved<T>;
+export type Due<T> = RowDue<T> | RowResolved<T>;
 
-export type WhyResolved = Resolved<never>['why'];
+export type WhyResolved = RowResolved<never>['why'];
 
 type Observation = 'id' | 'generation' | 'observedAt';
 
 /** An event of a rule before it gets an id, a generation and a time. */
-export type DueFound<T> = Omit<IsDue<T>, Observation> | Omit<Resolved<T>, Observation>;
+export type DueFound<T> = Omit<RowDue<T>, Observation> | Omit<RowResolved<T>, Observation>;
 
 /** Whether a row is an event of a rule of a `watch`, from any copy of the library. */
 export function isDue(row: unknown): row is Due<unknown> {
